@@ -359,6 +359,11 @@ func TestMultiprocessing(t *testing.T) {
 	if o.Status != runners.Succeeded || o.Stdout != "once\n[0, 10, 20]\n" || o.Stderr != "" {
 		t.Errorf("%s %+v, stdout %q, stderr %q", o.Status, o.Error, o.Stdout, o.Stderr)
 	}
+	// Its magics are for its first run.
+	o = run(t, r, "!echo shell\nfrom multiprocessing import Pool\n%pwd\ndef f(x): return x + 1\nif __name__ == '__main__':\n    with Pool(2) as p: print(p.map(f, range(3)))")
+	if o.Status != runners.Succeeded || o.Stdout != "shell\n/home/user\n[1, 2, 3]\n" || o.Stderr != "" {
+		t.Errorf("%s %+v, stdout %q, stderr %q", o.Status, o.Error, o.Stdout, o.Stderr)
+	}
 	// Nothing of it is left for the next program.
 	value(t, run(t, r, "import os\nos.listdir('/dev/shm')"), "[]")
 }
@@ -388,6 +393,7 @@ log = open("log.txt", "w"); log.write("kept"); log.flush()
 			"with ProcessPoolExecutor(1) as e: print(list(e.map(f, [1, 2])))", "[27, 30]\n"},
 		{"import multiprocessing as mp\nif __name__ == '__main__':\n  with mp.Pool(1) as e: print(e.map(f, [3]), e.map(len, [[p]]), e.map(type, [p])[0] is Point)", "[35] [1] True\n"},
 		{"def nest(x):\n  with mp.Pool(1) as e: return e.map(f, [x])\nif __name__ == '__main__':\n  with ProcessPoolExecutor(1) as e: print(list(e.map(nest, [4])))", "[[42]]\n"},
+		{"%cd /tmp\nwith mp.Pool(1) as e: print(e.map(f, [5]))\n%cd /home/user", "/tmp\n[51]\n/home/user\n"},
 		{"def square(x): return -x\nwith mp.Pool(1) as e: print(e.map(square, [3]), open('calls.txt').read(), open('log.txt').read())", "[-3] once\n kept\n"},
 	} {
 		if o := c.run("s", call.code); o.Status != runners.Succeeded || o.Stdout != call.want || o.Stderr != "" {

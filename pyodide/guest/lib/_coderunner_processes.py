@@ -70,10 +70,10 @@ def find_definitions(module):
         prepare(data)
 
     def _fixup_main_from_path(path):
-        tree = _parsed(path)
+        tree, plain = _parsed(path)
         if tree is None or sys.modules["__main__"].__name__ == "__mp_main__":
             return fixup(path)
-        guarded = any(getattr(n, "id", "") == "__name__" for n in ast.walk(tree))
+        guarded = plain and any(getattr(n, "id", "") == "__name__" for n in ast.walk(tree))
         if guarded and not session:
             return fixup(path)
         main = types.ModuleType("__mp_main__")
@@ -102,11 +102,17 @@ def find_definitions(module):
     _NAMES = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
     def _parsed(path):
+        """The tree of a program, and whether it has nothing but Python: the magics of
+        a notebook are for its first run."""
         try:
-            with open(path, "rb") as f:
-                return ast.parse(f.read())
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            try:
+                return ast.parse(text), True
+            except SyntaxError:
+                return _program.parse(text, path), False
         except (OSError, SyntaxError, ValueError):
-            return None
+            return None, False
 
     def _define(main, tree, path, kinds):
         """Runs the statements of the kinds, without those that need what is left out."""
