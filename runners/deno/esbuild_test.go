@@ -37,6 +37,8 @@ console.log(readFileSync("out/a.js", "utf8").trim(), Object.keys(metafile.inputs
 		{"required, in one turn", `const esbuild = require("esbuild"), fs = require("fs");
 fs.writeFileSync("a.tsx", "export const a = <p>{1 as number}</p>");
 console.log(esbuild.transformSync("let a: number = 1", { loader: "ts" }).code.trim(), esbuild.buildSync({ entryPoints: ["a.tsx"], write: false, jsx: "preserve" }).outputFiles[0].text.trim());`, []string{"esbuild"}, `let a = 1; export const a = <p>{1}</p>;`},
+		{"lightningcss", `import { transform } from "lightningcss";
+console.log(new TextDecoder().decode(transform({ filename: "a.css", code: new TextEncoder().encode("a { color: #ff0000 }"), minify: true }).code));`, nil, "a{color:red}"},
 		{"permissions", `import * as esbuild from "esbuild";
 const of = (options) => esbuild.build({ logLevel: "silent", ...options }).then(() => "done", (e) => e.message.split("\n")[1]);
 console.log(await of({ entryPoints: ["/etc/passwd"], loader: { "": "text" }, write: false }));

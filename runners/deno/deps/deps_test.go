@@ -77,6 +77,7 @@ func TestCompanions(t *testing.T) {
 		{``, "npm:bcrypt@5", "npm:bcrypt@5", false},
 		{``, "npm:esbuild@latest", "npm:esbuild-wasm@latest", false},
 		{``, "esbuild", "npm:esbuild-wasm", true}, // a program of its own
+		{``, "lightningcss", "npm:lightningcss-wasm", false},
 		{``, "vite", "npm:vite@7", false},
 		{``, "vite", "npm:vite", true},
 	} {

@@ -38,7 +38,7 @@ var pureMajors = map[string]string{
 }
 
 // twins are the substitutes that have every version of what they stand for, from a major on.
-var twins = map[string]int{"esbuild-wasm": 0, "@rollup/wasm-node": 4}
+var twins = map[string]int{"esbuild-wasm": 0, "lightningcss-wasm": 1, "@rollup/wasm-node": 4}
 
 // substitute returns what to install instead of a package that needs what a program may not
 // use.

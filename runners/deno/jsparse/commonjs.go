@@ -166,10 +166,11 @@ func (c *commonJS) prelude(imports []Import) string {
 // Substitutes are packages with the functions of others that have machine code or start
 // a program, by the names of those.
 var Substitutes = map[string]string{
-	"@swc/core": "@swc/wasm",
-	"bcrypt":    "bcryptjs",
-	"esbuild":   "esbuild-wasm",
-	"rollup":    "@rollup/wasm-node",
+	"@swc/core":    "@swc/wasm",
+	"bcrypt":       "bcryptjs",
+	"esbuild":      "esbuild-wasm",
+	"lightningcss": "lightningcss-wasm",
+	"rollup":       "@rollup/wasm-node",
 }
 
 // resolver returns a function that teaches node:module what else require() may
