@@ -56,7 +56,7 @@ const imports = `
 	internal/glob:
 	internal/shell: internal/calendar internal/commands/printf internal/commands/regex internal/glob internal/kernel pyodide/abi pyodide/memfs
 	internal/builder: cache internal/recent
-	internal/commands/clock:
+	internal/commands/clock: internal/calendar
 	internal/commands/command: internal/calendar internal/kernel pyodide/abi pyodide/memfs
 	internal/commands/printf:
 	internal/commands/regex:
