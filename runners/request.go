@@ -15,6 +15,7 @@ type Request struct {
 	Language Language
 	Code     string
 	Filename string   // as tracebacks show it; "" means main.py, main.js, main.ts, …
+	Below    bool     // Filename is its path below the working directory, not only its name
 	Unlisted bool     // nobody gave it that name, so directory listings leave it out
 	Packages []string // "pydantic>=2", "npm:zod@3"
 	Args     []string

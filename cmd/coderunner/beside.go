@@ -52,7 +52,10 @@ type text struct {
 }
 
 // filesFor returns the files for the program, whose text is code.
-func filesFor(o runOptions, program, code string, l runners.Language, args []string, warn io.Writer) (_ []runners.File, err error) {
+//
+// Where it is below the current directory and names files above its own, its directory
+// is the current one.
+func filesFor(o runOptions, program string, below bool, code string, l runners.Language, args []string, warn io.Writer) (_ []runners.File, err error) {
 	b := &beside{known: map[string]bool{}, knownHere: map[string]bool{}, left: runners.MaxFilesBytes, warn: warn}
 	dir := "."
 	if program != "-" {
@@ -60,6 +63,11 @@ func filesFor(o runOptions, program, code string, l runners.Language, args []str
 			program = real // as Python does
 		}
 		dir, b.program = filepath.Split(program)
+	}
+	at := "."
+	if below {
+		at, dir = path.Clean(filepath.ToSlash(dir)), "."
+		b.program = path.Join(at, b.program)
 	}
 	b.dir = absolute(filepath.Clean(dir))
 	if b.root, err = os.OpenRoot(b.dir); err != nil {
@@ -81,10 +89,13 @@ func filesFor(o runOptions, program, code string, l runners.Language, args []str
 		return nil, err
 	}
 	b.known[b.program] = true
-	b.texts = append(b.texts, text{code, ".", l})
+	b.texts = append(b.texts, text{code, at, l})
 	if l != runners.Python && l != runners.Bash {
 		for _, config := range []string{"deno.json", "deno.jsonc", "package.json", "tsconfig.json"} {
 			b.takeConfig(config)
+			if at != "." {
+				b.takeConfig(path.Join(at, config))
+			}
 		}
 	}
 	for b.shell = l == runners.Bash; len(b.texts) > 0; {
@@ -120,15 +131,15 @@ func (b *beside) takeConfig(name string) {
 		return
 	}
 	data := b.files[before].Data
-	if name != "tsconfig.json" {
+	if path.Base(name) != "tsconfig.json" {
 		for _, m := range mapping.FindAllSubmatch(data, maxMapped) {
-			b.mapped = append(b.mapped, [2]string{string(m[1]), string(m[2])})
+			b.mapped = append(b.mapped, [2]string{string(m[1]), path.Join(path.Dir(name), string(m[2]))})
 		}
 		return
 	}
-	base := "."
+	base := path.Dir(name)
 	if m := baseURL.FindSubmatch(data); m != nil {
-		base = string(m[1])
+		base = path.Join(base, string(m[1]))
 	}
 	for _, m := range compilerPath.FindAllSubmatch(data, maxMapped) {
 		b.mapped = append(b.mapped, [2]string{strings.TrimSuffix(string(m[1]), "*"), path.Join(base, strings.TrimSuffix(string(m[2]), "*"))})
@@ -190,9 +201,11 @@ func (b *beside) search(t text) {
 		names = append(names, ".env")
 	}
 	// A name may be below the directory that another one names.
+	// Or above, up to the working directory.
 	dirs := []string{t.dir}
-	if t.dir != "." {
-		dirs = append(dirs, ".")
+	for dir := t.dir; dir != "."; {
+		dir = path.Dir(dir)
+		dirs = append(dirs, dir)
 	}
 	for i := 0; i < len(dirs) && i < 20; i++ {
 		for _, name := range names {
@@ -297,24 +310,6 @@ func (b *beside) target(name string) string {
 }
 
 var errHidden = errors.New("is hidden")
-
-// flagFor returns the flag that has the program see a file which take does not take.
-func (b *beside) flagFor(name string) string {
-	at := filepath.Join(b.dir, name)
-	if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() || info.Size() > b.left {
-		return ""
-	}
-	return " (--file " + printable(fromHere(at)) + ")"
-}
-
-// fromHere returns a path as the command line would name it.
-func fromHere(at string) string {
-	at, err := filepath.Abs(at)
-	if rel, relErr := filepath.Rel(absolute("."), at); err == nil && relErr == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return at
-}
 
 // take takes a file beside the program, if it is there. It returns the name of a
 // directory.

@@ -120,7 +120,7 @@ func TestFilesBeside(t *testing.T) {
 	} {
 		write(tt.name, tt.code)
 		var warnings strings.Builder
-		files, err := filesFor(runOptions{}, filepath.Join(dir, tt.name), tt.code, runners.ParseLanguage(filepath.Ext(tt.name)[1:]), nil, &warnings)
+		files, err := filesFor(runOptions{}, filepath.Join(dir, tt.name), false, tt.code, runners.ParseLanguage(filepath.Ext(tt.name)[1:]), nil, &warnings)
 		if got := paths(files); err != nil || got != tt.want {
 			t.Errorf("%s: files %q, %v, want %q", tt.code, got, err, tt.want)
 		}
@@ -172,7 +172,7 @@ func TestNamedFiles(t *testing.T) {
 	t.Chdir(top)
 	var warnings strings.Builder
 	args := []string{"", "./", "..", "data/x.csv", "--in=./other/z", "many", "many/node_modules", "data/.git", "out", "big", "most", "sly", "src/.env", "nothing", "../" + filepath.Base(top) + "/other/z", filepath.Join(top, "src/data.txt"), "data/d/link"}
-	given, err := filesFor(runOptions{}, "src/p.py", "", runners.Python, args, &warnings)
+	given, err := filesFor(runOptions{}, "src/p.py", false, "", runners.Python, args, &warnings)
 	if got, want := paths(given), "data/d/link data/x.csv other/z"; err != nil || got != want {
 		t.Errorf("files of arguments %q, %v, want %q", got, err, want)
 	}
@@ -180,12 +180,12 @@ func TestNamedFiles(t *testing.T) {
 		t.Errorf("warned %q", got)
 	}
 	warnings.Reset()
-	given, err = filesFor(runOptions{}, "src/p.py", "", runners.Python, []string{"--in=data/", "src"}, &warnings)
+	given, err = filesFor(runOptions{}, "src/p.py", false, "", runners.Python, []string{"--in=data/", "src"}, &warnings)
 	if got, want := paths(given), "data/d/y.csv data/x.csv src/data.txt"; err != nil || got != want {
 		t.Errorf("files of arguments %q, %v, want %q", got, err, want)
 	}
 	warnings.Reset()
-	given, err = filesFor(runOptions{}, "src/p.py", "", runners.Python, []string{"**/*.csv", "src/*", "data/.git/*", "../*/other/z", "o*", "nothing*"}, &warnings)
+	given, err = filesFor(runOptions{}, "src/p.py", false, "", runners.Python, []string{"**/*.csv", "src/*", "data/.git/*", "../*/other/z", "o*", "nothing*"}, &warnings)
 	if got, want := paths(given), "data/d/y.csv data/x.csv src/data.txt"; err != nil || got != want || warnings.Len() > 0 {
 		t.Errorf("files of patterns %q, %v, %q, want %q", got, err, warnings.String(), want)
 	}
@@ -197,24 +197,24 @@ func TestNamedFiles(t *testing.T) {
 		"sys.path.append('..'); import mods.a; import zlib":   "mods/__init__.py mods/a.py",
 		"open('sly'); open('data/.git/config')":               "",
 	} {
-		given, err = filesFor(runOptions{}, "src/p.py", code, runners.Python, nil, &warnings)
+		given, err = filesFor(runOptions{}, "src/p.py", false, code, runners.Python, nil, &warnings)
 		if got := paths(given); err != nil || got != want {
 			t.Errorf("%s: files %q, %v, want %q", code, got, err, want)
 		}
 	}
 	warnings.Reset()
 	o := runOptions{files: []string{"src/.env", "./src/data.txt", filepath.Join(top, "other/z")}, dirs: []string{"data"}}
-	files, err := filesFor(o, "src/p.py", "", runners.Python, nil, &warnings)
+	files, err := filesFor(o, "src/p.py", false, "", runners.Python, nil, &warnings)
 	if got, want := paths(files), ".env data.txt data/d/y.csv data/x.csv z"; err != nil || got != want {
 		t.Errorf("files %q, %v, want %q", got, err, want)
 	}
 	if !strings.HasPrefix(warnings.String(), "coderunner: data/d/link: is not a regular file in data") {
 		t.Errorf("warned %q", warnings.String())
 	}
-	if _, err := filesFor(runOptions{files: []string{"/dev/zero"}}, "-", "", runners.Python, nil, &warnings); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+	if _, err := filesFor(runOptions{files: []string{"/dev/zero"}}, "-", false, "", runners.Python, nil, &warnings); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("--file /dev/zero: %v", err)
 	}
-	if _, err := filesFor(runOptions{files: []string{"nothing"}}, "-", "", runners.Python, nil, &warnings); err == nil {
+	if _, err := filesFor(runOptions{files: []string{"nothing"}}, "-", false, "", runners.Python, nil, &warnings); err == nil {
 		t.Error("--file of nothing")
 	}
 }

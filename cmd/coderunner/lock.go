@@ -60,6 +60,7 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 	if err != nil {
 		return err
 	}
+	o.flat = true
 	req, cells, err := newRequest(ctx, cfg, o, file, nil)
 	if err != nil {
 		return err

@@ -51,6 +51,24 @@ func notSeen(e *runners.Error, dir string, given []runners.File) string {
 	return ""
 }
 
+// flagFor returns the flag that has the program see a file which take does not take.
+func (b *beside) flagFor(name string) string {
+	at := filepath.Join(b.dir, name)
+	if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() || info.Size() > b.left {
+		return ""
+	}
+	return " (--file " + printable(fromHere(at)) + ")"
+}
+
+// fromHere returns a path as the command line would name it.
+func fromHere(at string) string {
+	at, err := filepath.Abs(at)
+	if rel, relErr := filepath.Rel(absolute("."), at); err == nil && relErr == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return at
+}
+
 // unseen reports whether messages of a bash program say that there is no such file
 // though it is beside the program, which was not given it.
 func unseen(program, stderr string, given []runners.File) bool {

@@ -25,6 +25,7 @@ type runOptions struct {
 	dirs     []string
 
 	unlimited bool   // no --max-output was given
+	flat      bool   // the program's directory is the working directory, also if it looks above that
 	notSeen   string // what to print about a file that the program did not find
 }
 

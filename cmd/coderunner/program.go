@@ -64,13 +64,15 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		}
 		return req, nil, err
 	}
-	if req.Files, err = filesFor(o, file, req.Code, req.Language, args, os.Stderr); err != nil {
+	if req.Below = o.session == "" && !o.flat && looksUp(file, req.Code, req.Language); req.Below {
+		req.Filename = filepath.ToSlash(filepath.Clean(file))
+	} else if file != "-" && file != "" {
+		req.Filename = filepath.Base(file)
+	}
+	if req.Files, err = filesFor(o, file, req.Below, req.Code, req.Language, args, os.Stderr); err != nil {
 		return req, nil, err
 	}
 	if file != "-" {
-		if file != "" {
-			req.Filename = filepath.Base(file)
-		}
 		req.Stdin = programStdin(os.Stdin, req.Language)
 		req.Terminal = req.Stdin != nil && term.IsTerminal(int(os.Stdin.Fd()))
 	}

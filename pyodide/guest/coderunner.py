@@ -182,7 +182,8 @@ def _compile(p, main):
             _changed.forget(main)
     else:
         _interpreter.set_environ({**_ENV, **_interpreter.environ, **(p["env"] or {})})
-        sys.path[:0] = [os.getcwd(), ""] if p.get("session") else [os.getcwd()]  # "": as in a REPL and in a notebook
+        beside = os.path.dirname(_report.home + name)
+        sys.path[:0] = [beside, ""] if p.get("session") else [beside]  # "": as in a REPL and in a notebook
     if "offered" in p:
         sys.meta_path.append(_Finder(p["offered"], call, _interpreter.look_again))
     _interpreter.unshadow(os.listdir())

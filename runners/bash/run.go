@@ -93,6 +93,9 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 // and is not listed.
 func program(req runners.Request) runners.File {
 	name := path.Base(req.Filename)
+	if req.Below {
+		name = req.Filename
+	}
 	if req.Filename == "" {
 		name = "main.sh"
 		for slices.ContainsFunc(req.Files, func(f runners.File) bool { return f.Path == name }) {

@@ -131,6 +131,9 @@ func programName(req runners.Request) (main, shown string, err error) {
 		return base, base, nil
 	}
 	shown = path.Base(filepath.ToSlash(req.Filename))
+	if local := filepath.ToSlash(req.Filename); req.Below && runners.ValidPath(local) {
+		return local, local, nil
+	}
 	switch ext := path.Ext(shown); {
 	case !slices.Contains(extensions, ext): // Deno would not know what it is
 		return base, shown, nil

@@ -129,8 +129,12 @@ func lockOf(req runners.Request, script requirement.Script) (*resolver.Locked, e
 	return locked, nil
 }
 
-// shownName returns the program's name in tracebacks.
-func shownName(name string) string {
+// shownName returns the program's name in tracebacks, which is that of its file.
+func shownName(req runners.Request) string {
+	name := req.Filename
+	if req.Below {
+		return name
+	}
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	if name == "" || strings.ContainsRune(name, 0) {
 		return "main.py"

@@ -108,7 +108,7 @@ var errTimeLimit = errors.New("time limit")
 // begin prepares for a program: its own process becomes the main one.
 func (c *processes) begin(j *job) (err error) {
 	c.serve(j)
-	c.main, err = c.kernel.Main(kernel.Exec{Path: executable, Args: []string{executable, shownName(j.req.Filename)}, Dir: pyodide.Home})
+	c.main, err = c.kernel.Main(kernel.Exec{Path: executable, Args: []string{executable, shownName(j.req)}, Dir: pyodide.Home})
 	return err
 }
 

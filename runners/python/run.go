@@ -156,7 +156,7 @@ var errAnalysisLimit = errors.New("the program takes too long to parse")
 func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, j.req.Limits.Timeout, errAnalysisLimit)
 	defer cancel()
-	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req.Filename), Memory: j.req.Limits.Memory}
+	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req), Memory: j.req.Limits.Memory}
 	source.Words = j.continued != nil && len(j.pk.current().Installed) > 0
 	for _, f := range j.req.Files {
 		if strings.HasSuffix(f.Path, ".ipynb") && strings.Contains(j.req.Code, "%run") {
@@ -188,7 +188,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	res, left, err := j.procs.run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
 		return j.in.Run(ctx, pyodide.Program{
 			Code:        j.req.Code,
-			Filename:    shownName(j.req.Filename),
+			Filename:    shownName(j.req),
 			Analysis:    found,
 			Args:        j.req.Args,
 			Timeout:     max(j.left, 1),
@@ -281,7 +281,7 @@ func (j *job) leave() error {
 	if err != nil {
 		return err
 	}
-	own := runners.File{Path: shownName(j.req.Filename), Data: []byte(j.req.Code)}
+	own := runners.File{Path: shownName(j.req), Data: []byte(j.req.Code)}
 	if j.continued == nil {
 		j.files, j.filesOmitted = runners.LeftFiles(home, append([]runners.File{own}, j.req.Files...))
 		return nil
@@ -371,7 +371,7 @@ func (j *job) mountAll() error {
 // writeProgram writes the program's file, which pytest, inspect and others read,
 // unless the request has a file of that name.
 func (j *job) writeProgram() error {
-	name := shownName(j.req.Filename)
+	name := shownName(j.req)
 	if slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
 		return f.Path == name || strings.HasPrefix(f.Path, name+"/")
 	}) {

@@ -284,7 +284,7 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 		usable = res.Ended == pyodide.Finished && res.Exception == nil && res.ExitCode == 0
 	}
 	if usable {
-		l.state, l.files, l.own, l.packages = s.After, j.sessionFiles, shownName(j.req.Filename), j.pk.current()
+		l.state, l.files, l.own, l.packages = s.After, j.sessionFiles, shownName(j.req), j.pk.current()
 		err := l.save(s)
 		if errors.Is(err, pyodide.ErrUnfit) {
 			k.Unsaved = strings.TrimPrefix(err.Error(), "snapshot: "+pyodide.ErrUnfit.Error()+": ")
