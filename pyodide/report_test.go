@@ -61,14 +61,15 @@ func TestReportOfHonestPrograms(t *testing.T) {
 }
 
 // TestFramesOfDecorators shows what a program executes, but no function that a
-// decorator of networkx or of the package decorator made.
+// decorator of networkx or of the package decorator made, nor what SQLAlchemy generated.
 func TestFramesOfDecorators(t *testing.T) {
 	code := `def f(name, g):
     d = {"g": g}
     exec(compile("def made(): g()", name, "exec"), d)
     return d["made"]
 def fails(): raise ValueError
-f("<class 'networkx.utils.decorators.argmap'> compilation 3", f("<decorator-gen-4>", f("<string>", fails)))()`
+f("<class 'networkx.utils.decorators.argmap'> compilation 3", f("<decorator-gen-4>",
+  f("<sqlalchemy generated _go() wrapper for sqlalchemy.orm.session.SessionTransaction.commit>", f("<string>", fails))))()`
 	res, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: code})
 	if res.Exception == nil {
 		t.Fatal(res)

@@ -275,13 +275,14 @@ def _own(frames):
 
 _exists = os.path.exists
 _LIBRARY = "/lib/", "/usr/", "<frozen ", "<_coderunner", "<class '", "<decorator-gen", "<makefun-gen"  # the last three are decorators'
+_GENERATED = " generated "  # in names of attrs, cattrs and SQLAlchemy
 
 
 def _is_user_frame(f):
     """Whether a frame is the program's: also of what it executes, but not a method
     that a library made, such as a dataclass's __init__, nor Cython's."""
     if f.filename[:1] == "<":
-        return f.name[:2] != "__" and not f.filename.startswith(_LIBRARY)
+        return f.name[:2] != "__" and not f.filename.startswith(_LIBRARY) and _GENERATED not in f.filename
     if f.filename.startswith(_LIBRARY):
         return False
     return len(linecache.cache.get(f.filename, ())) > 1 or _exists(f.filename)  # one: a module's, not read yet
