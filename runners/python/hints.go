@@ -121,6 +121,8 @@ var plainHints = []struct {
 	{"AttributeError", has("'actualSolve'"), noSolver}, // PuLP's default solver is None
 	{"", noMovie.MatchString, noVideo},
 	{"LookupError", has("nltk.download("), noCorpus},
+	{"MissingCorpusError", nil, noCorpus}, // TextBlob's
+	{"ImportError", begins("no pq wrapper available"), "There is no libpq here: use " + postgres + "."},
 }
 
 func is(text string) func(string) bool {
@@ -264,6 +266,9 @@ func (j *job) moduleHint(message string) string {
 	}
 	if p, have := j.pk.has(project); have {
 		return "The package " + project + " is here, but has no module of that name; it has " + strings.Join(topModules(p.Tree), ", ") + ". " + ownFile
+	}
+	if other := instead[project]; other == postgres || other == mysql {
+		return "Instead of " + project + ", use " + other + "." // it needs a library in C
 	}
 	if j.suggestion != "" {
 		return didYouMean(j.suggestion) + " If a package has it, " + giveIt + "."

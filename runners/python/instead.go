@@ -17,7 +17,7 @@ import (
 var instead = map[string]string{
 	"polars": "pandas", "pyspark": "pandas", "dask": "pandas", "duckdb": "sqlite3", "modin": "pandas",
 	"pandas": "csv, sqlite3 and statistics", "numpy": "array, math and statistics", "scipy": "math and statistics",
-	"psycopg": "sqlite3", "psycopg2": "sqlite3", "psycopg2-binary": "sqlite3", "mysqlclient": "sqlite3", "mysql-connector-python": "sqlite3",
+	"psycopg": postgres, "psycopg2": postgres, "psycopg2-binary": postgres, "mysqlclient": mysql, "mysql-connector-python": mysql,
 	"opencv-python": "pillow", "opencv-python-headless": "pillow", "pillow": "the text of an SVG file",
 	"matplotlib": "the text of an SVG file", "seaborn": "matplotlib", "plotly": "matplotlib",
 	"torch": "numpy", "tensorflow": "numpy", "keras": "numpy", "jax": "numpy", "numba": "numpy",
@@ -26,17 +26,24 @@ var instead = map[string]string{
 	"transformers": "a model's HTTP API, where network access is allowed", "sentence-transformers": "collections.Counter and math",
 	"tiktoken": "len(text) / 4 as an estimate", "spacy": "re and collections", "chromadb": "sqlite3",
 	"pyarrow": "CSV or JSON files", "fastparquet": "CSV or JSON files", "shapely": "math", "geopandas": "json and math",
-	"asyncpg": "sqlite3", "pyodbc": "sqlite3", "pymssql": "sqlite3", "grpcio": "http.server and json", "pyzmq": "sockets or queue.Queue",
+	"asyncpg": postgres, "pyodbc": "sqlite3", "pymssql": "sqlite3", "grpcio": "http.server and json", "pyzmq": "sockets or queue.Queue",
 	"lxml": "xml.etree.ElementTree and html.parser", "regex": "re",
 	"uvloop": "asyncio", "gevent": "asyncio", "ray": "multiprocessing", "pycurl": "requests", "scrapy": "requests and beautifulsoup4",
 	"pynacl": "hashlib, hmac and secrets", "paramiko": "subprocess (there is no other machine)", "xxhash": "hashlib",
 	"argon2-cffi-bindings": "bcrypt or hashlib.scrypt",
 	"cryptography":         "hashlib, hmac and secrets", "pycryptodome": "hashlib, hmac and secrets",
 	"selenium": "html.parser (there is no browser)", "playwright": "html.parser (there is no browser)",
-	"pygame": "the text of an SVG file (there are no windows)", "pyqt5": "the text of an SVG file (there are no windows)",
+	"pygame": "the text of an SVG file (there are no windows)", "pygame-ce": "the text of an SVG file (there are no windows)", "pyqt5": "the text of an SVG file (there are no windows)",
 	"pyqt6": "the text of an SVG file (there are no windows)", "pyside6": "the text of an SVG file (there are no windows)",
+	"streamlit": "print() and matplotlib (nobody would see its page)", "gradio": "print() and matplotlib (nobody would see its page)",
+	"moto": "botocore.stub.Stubber", "yfinance": "data in a file, or requests where network access is allowed",
 	"kivy": "the text of an SVG file (there are no windows)", "wxpython": "the text of an SVG file (there are no windows)",
 }
+
+const (
+	postgres = "sqlite3, or pg8000 for a server that network access allows"
+	mysql    = "sqlite3, or pymysql for a server that network access allows"
+)
 
 // neededBy finds the package that wants one that cannot be installed in the
 // resolver's reason.
@@ -59,7 +66,7 @@ func (j *job) advise(ctx context.Context, e *runners.Error) {
 			continue
 		}
 		name := r.Name
-		if by := neededBy.FindStringSubmatch(p.Reason); by != nil && instead[name] == "" {
+		if by := neededBy.FindStringSubmatch(p.Reason); by != nil && (instead[name] == "" || instead[by[1]] != "") {
 			name = by[1]
 		}
 		other := instead[name]

@@ -286,7 +286,7 @@ func TestInstead(t *testing.T) {
 	}
 	o := run(t, reachable, "import polars, psycopg")
 	refused(t, o, "polars", "only wheels for win")
-	if want := "Instead of polars, use pandas; instead of psycopg, use sqlite3."; o.Error.Hint != want {
+	if want := "Instead of polars, use pandas; instead of psycopg, use " + postgres + "."; o.Error.Hint != want {
 		t.Errorf("%q, want %q", o.Error.Hint, want)
 	}
 	cut := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
@@ -313,6 +313,11 @@ func TestInstead(t *testing.T) {
 	}
 	x.module("transformers", "1.0", "tokenizers", "safetensors")
 	if o := run(t, unreachable, "import transformers"); o.Error == nil || strings.Count(o.Error.Hint, "nstead of ") != 1 {
+		t.Errorf("%+v", o.Error)
+	}
+	// the program does not name what its package needs
+	x.module("streamlit", "1.0", "polars")
+	if o := run(t, unreachable, "import streamlit"); o.Error == nil || !strings.HasPrefix(o.Error.Hint, "Instead of streamlit, use print()") || strings.Contains(o.Error.Hint, "polars, use") {
 		t.Errorf("%+v", o.Error)
 	}
 	for _, want := range []string{"Instead of polars, use csv, sqlite3 and statistics.", "Instead of polars, use pandas."} {
