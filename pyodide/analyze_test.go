@@ -73,6 +73,8 @@ func TestAnalyze(t *testing.T) {
 		{what: "fences in prose", code: "First:\n```python\nimport a\n```\nthen this:\n```py\nimport b\n```\nIt prints\n```\nimport c\n```\nand so on", want: "a b"},
 		{what: "prompts", code: "Python 3.13 on linux\n>>> import a\n>>> def f():\n...     import b\n...\n>>> 1\nimport c\n>>> f()\nIn", want: "a b?"},
 		{what: "runs modules", code: "import subprocess, sys, os\nsubprocess.run([sys.executable, '-m', 'pytest', '-m', 'slow'])\nos.system('python3 -m black .')\nsubprocess.run(['git', 'commit', '-m', 'message'])\nsubprocess.run(['python', '-m', 'json.tool'])\nsubprocess.check_output('mypy --strict x.py', shell=True)\nsubprocess.run(['ls', 'pylint'])", want: "black? mypy? pytest?"},
+		{what: "runs modules that it computes", code: "import subprocess, sys\nfor tool in ['black', '-q'], ['flake8']:\n  subprocess.run([sys.executable, '-m', *tool, 'x.py'])", want: "black? flake8?"},
+		{what: "no modules", code: "import subprocess\nsubprocess.run(['git', 'commit', '-m', message])\nprint('black')", want: ""},
 		{what: "only tests", code: "def add(a, b): return a + b\ndef test_add():\n  assert add(1, 2) == 3", want: "pytest?"},
 		{what: "tests and more", code: "def test_add(): assert 1\ntest_add()"},
 		{what: "a name like a test's", code: "def test_prime(n): return n > 1"},

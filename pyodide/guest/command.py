@@ -143,7 +143,12 @@ def _run(p, main):
         if value in ("venv", "virtualenv"):
             print(f"python: -m {value}: no environment is needed here: packages are installed by importing them, or by pip", file=sys.stderr)
             raise SystemExit(1)
-        runpy._run_module_as_main(value)
+        try:
+            runpy._run_module_as_main(value)
+        except SystemExit as e:
+            if e.code == f"{sys.executable}: No module named {value}":
+                e.code += " (if a package has it, name it in the argument packages; --package on the command line)"
+            raise
     elif kind == "-":
         _start("" if not safe else None)
         code = compile(text_of(sys.stdin.read()), "<stdin>", "exec", dont_inherit=True, optimize=level)

@@ -32,7 +32,10 @@ def imports_of(tree, text):
                     if all(map(str.isidentifier, name.split("."))):
                         yield name, True
     for words in _command_lines(tree) if any(name in text for name in _COMMANDS) else ():
-        yield from ((name, True) for name in _run_modules(words))
+        run = [*_run_modules(words)]
+        if not run and words[:1] == ["-m"]:  # it is computed
+            run = [node.value for node in ast.walk(tree) if type(node) is ast.Constant and node.value in _TOOLS]
+        yield from ((name, True) for name in run)
     for node, optional in import_nodes(tree):
         if type(node) is ast.Import:
             for alias in node.names:
