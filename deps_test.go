@@ -74,7 +74,7 @@ const imports = `
 	internal/commands/web: internal/commands/clock internal/commands/command internal/kernel pyodide/abi pyodide/memfs pyodide/netstack
 	internal/commands: internal/commands/archive internal/commands/awk internal/commands/bc internal/commands/command internal/commands/diff internal/commands/file internal/commands/find internal/commands/jq internal/commands/sed internal/commands/sqlite internal/commands/system internal/commands/text internal/commands/web internal/kernel internal/shell
 	internal/sandbox:
-	internal/process: internal/sandbox
+	internal/process: internal/sandbox runners
 	internal/hostile:
 	runners/deno/codecache: cache internal/builder internal/recent
 	internal/sample:

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"coderunner/internal/sandbox"
+	"coderunner/runners"
 )
 
 // Limits of a process's directory and threads. Only quotas and control groups
@@ -41,18 +42,32 @@ const (
 // diskLimits describes the limits of what a process writes.
 var diskLimits = fmt.Sprintf("the program wrote more than %d MiB or %d files, or nested directories more than %d deep, in its working directory", maxDiskBytes>>20, maxDiskFiles, maxDiskDepth)
 
-// Limit returns the type and the text of the error for a process that was killed for
-// one of the fixed limits, "" for other reasons.
-func (s Stop) Limit() (kind, text string) {
-	switch s {
-	case StopDisk:
-		return "DiskLimit", diskLimits + "; these limits are fixed"
-	case StopSpace:
-		return "DiskLimit", "the disk of this machine is nearly full, and the program went on writing"
-	case StopThreads:
-		return "ThreadLimit", fmt.Sprintf("the program had more than %d threads; this limit is fixed", MaxThreads)
+// Explain sets the status and the error of a program that was killed for a limit, or
+// because its context ended. It reports whether this was why.
+func (s Stop) Explain(o *runners.Outcome, limits runners.Limits) bool {
+	exceeded := func(status runners.Status) { o.Status, o.Error = status, limits.Exceeded(status) }
+	fail := func(status runners.Status, kind, text string) {
+		o.Status, o.Error = status, &runners.Error{Type: kind, Message: text}
 	}
-	return "", ""
+	switch s {
+	case StopTime:
+		exceeded(runners.TimedOut)
+	case StopOutput:
+		exceeded(runners.OutputLimit)
+	case StopMemory:
+		exceeded(runners.OutOfMemory)
+	case StopContext:
+		exceeded(runners.Cancelled)
+	case StopDisk:
+		fail(runners.OutputLimit, "DiskLimit", diskLimits+"; these limits are fixed")
+	case StopSpace:
+		fail(runners.OutputLimit, "DiskLimit", "the disk of this machine is nearly full, and the program went on writing")
+	case StopThreads:
+		fail(runners.Failed, "ThreadLimit", fmt.Sprintf("the program had more than %d threads; this limit is fixed", MaxThreads))
+	default:
+		return false
+	}
+	return true
 }
 
 // LimitTime kills the process when ctx ends or a time has passed, until stop is called.

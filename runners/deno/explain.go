@@ -58,37 +58,43 @@ func (e *ending) explain(t *thrown) *runners.Error {
 		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
 	}
 	plain := e.clean(hint.ReplaceAllString(out.Message, ""))
-	way := "the permissions of this server do not include it ($1)"
-	if strings.Contains(out.Message, `Requires write access to "/`) {
-		way += "; the working directory can be written (paths without / before them), and os.tmpdir()"
-	}
-	if strings.Contains(out.Message, `net access to "unix:`) {
-		way = notUnix
-	}
-	if strings.Contains(out.Message, `sys access to "homedir"`) && imports(e.program, browsers...) {
-		way = noWindow // where its files would be
-	}
-	out.Message = e.clean(hint.ReplaceAllString(out.Message, "; "+way))
-	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(out.Message, "(--allow-") {
-		out.Message += "; a cause is that the permissions of this server do not include --allow-" + m[1]
-	}
-	if !strings.Contains(out.Message, "(--allow-") && !strings.Contains(out.Message, notRun) {
-		first, rest, more := strings.Cut(out.Message, "\n")
-		if out.Message = first + wayOut(out.Message, e.program); more {
-			out.Message += "\n" + rest
-		}
-	}
-	if runRefused.MatchString(out.Message) {
-		out.Message += "; " + ownRuns
-	}
-	if strings.Contains(out.Message, "(--allow-net") && imports(e.program, "msw/node", "nock") {
-		out.Message += "; " + noMock
-	}
-	out.Message += noServer(t.message)
+	out.Message = e.advised(out.Message, t.message, stack)
 	if rest, ok := strings.CutPrefix(out.Traceback, out.Type+": "+plain); ok {
 		out.Traceback = out.Type + ": " + out.Message + rest
 	}
 	return out
+}
+
+// advised returns an error's message with what to write instead, or which permission is
+// missing. Thrown is the message as it was thrown, and stack has the causes.
+func (e *ending) advised(message, thrown, stack string) string {
+	way := "the permissions of this server do not include it ($1)"
+	if strings.Contains(message, `Requires write access to "/`) {
+		way += "; the working directory can be written (paths without / before them), and os.tmpdir()"
+	}
+	if strings.Contains(message, `net access to "unix:`) {
+		way = notUnix
+	}
+	if strings.Contains(message, `sys access to "homedir"`) && imports(e.program, browsers...) {
+		way = noWindow // where its files would be
+	}
+	message = e.clean(hint.ReplaceAllString(message, "; "+way))
+	if m := refusedCause.FindStringSubmatch(stack); m != nil && !strings.Contains(message, "(--allow-") {
+		message += "; a cause is that the permissions of this server do not include --allow-" + m[1]
+	}
+	if !strings.Contains(message, "(--allow-") && !strings.Contains(message, notRun) {
+		first, rest, more := strings.Cut(message, "\n")
+		if message = first + wayOut(message, e.program); more {
+			message += "\n" + rest
+		}
+	}
+	if runRefused.MatchString(message) {
+		message += "; " + ownRuns
+	}
+	if strings.Contains(message, "(--allow-net") && imports(e.program, "msw/node", "nock") {
+		message += "; " + noMock
+	}
+	return message + noServer(thrown)
 }
 
 // placeOf returns the place in the program of what has no frames: the await of a promise that

@@ -129,9 +129,8 @@ func (j *job) defaults() map[string]string {
 	return found
 }
 
-// order sends the bootstrap its orders and starts to copy the program's stdin,
-// which may block. It reports whether the orders were written.
-func (j *job) order(in *instance, tell, load bool) bool {
+// ordersFor returns an instance's orders.
+func (j *job) ordersFor(in *instance, tell, load bool) orders {
 	main := filepath.Join(in.dir.work(), j.main)
 	o := orders{
 		Main: fileURL(main), Path: main, Shown: j.shown, Room: j.req.Limits.Output, Args: j.req.Args,
@@ -172,17 +171,25 @@ func (j *job) order(in *instance, tell, load bool) bool {
 		}
 		o.Aliases[name] = target
 	}
-	input := in.p.Stdin
-	to := input.File
 	if in.variant.kept {
-		to = in.orders
 		o.sessionOrders = &sessionOrders{
 			Code: j.program.Edited(), Script: fileURL(filepath.Join(in.dir.work(), j.script)), Nonce: j.nonce, Typed: typed(j.main),
 			Value: j.program.Value, Written: j.program.Written, Defaults: j.defaults(),
 		}
 	}
+	return o
+}
+
+// order sends the bootstrap its orders and starts to copy the program's stdin,
+// which may block. It reports whether the orders were written.
+func (j *job) order(in *instance, tell, load bool) bool {
+	input := in.p.Stdin
+	to := input.File
+	if in.variant.kept {
+		to = in.orders
+	}
 	// The process may end at any time.
-	if err := writeFrame(to, o); err != nil {
+	if err := writeFrame(to, j.ordersFor(in, tell, load)); err != nil {
 		input.Close()
 		return false
 	}

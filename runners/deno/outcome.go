@@ -114,23 +114,7 @@ type fails func(s runners.Status, kind, format string, a ...any)
 
 // killed explains why we killed the process.
 func (e *ending) killed(o *runners.Outcome, fail fails) {
-	exceeded := func(s runners.Status) { o.Status, o.Error = s, e.limits.Exceeded(s) }
-	switch e.stopped {
-	case process.StopTime:
-		exceeded(runners.TimedOut)
-	case process.StopOutput:
-		exceeded(runners.OutputLimit)
-	case process.StopDisk, process.StopSpace:
-		kind, text := e.stopped.Limit()
-		fail(runners.OutputLimit, kind, "%s", text)
-	case process.StopThreads:
-		kind, text := e.stopped.Limit()
-		fail(runners.Failed, kind, "%s", text)
-	case process.StopMemory:
-		exceeded(runners.OutOfMemory)
-	case process.StopContext:
-		exceeded(runners.Cancelled)
-	default:
+	if !e.stopped.Explain(o, e.limits) {
 		fail(runners.Failed, "Stopped", "the program was ended (%s)", e.stopped)
 	}
 }

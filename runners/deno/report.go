@@ -2,7 +2,6 @@ package deno
 
 import (
 	"bufio"
-	"coderunner/runners"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"coderunner/runners"
 )
 
 // report is the bootstrap's report of the end of a program. A record is a letter
@@ -130,7 +131,15 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 	if fields == nil {
 		return false, err
 	}
-	switch kind[0] {
+	if err := rep.add(kind[0], fields); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// add adds a record to the report.
+func (rep *report) add(kind byte, fields []string) error {
+	switch kind {
 	case 'r':
 		rep.result = &value{text: fields[0], json: fields[1], isError: fields[2] != ""}
 	case 'd':
@@ -153,14 +162,14 @@ func (d *reportReader) record(rep *report) (more bool, err error) {
 	case 'x':
 		n, err := strconv.Atoi(fields[0])
 		if err != nil {
-			return false, fmt.Errorf("%w: an exit code that is not a number", errReport)
+			return fmt.Errorf("%w: an exit code that is not a number", errReport)
 		}
 		n &= 0xff // as the system has it
 		rep.exit = &n
 	default:
-		rep.thrown = &thrown{kind: fields[0], message: fields[1], stack: fields[2], code: fields[3], load: fields[4] != "", escaped: kind[0] == 't'}
+		rep.thrown = &thrown{kind: fields[0], message: fields[1], stack: fields[2], code: fields[3], load: fields[4] != "", escaped: kind == 't'}
 	}
-	return true, nil
+	return nil
 }
 
 // variable adds a variable of a session, or a number of others.

@@ -48,13 +48,8 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	if !j.again {
 		go p.Reap()
 	}
-	watching, stopWatch := context.WithCancel(context.Background())
+	stopWatch, watched := j.watch(in)
 	defer stopWatch()
-	watched := make(chan struct{})
-	j.leases.background.Go(func() {
-		defer close(watched)
-		p.Watch(watching, in.dir.path)
-	})
 	end.await(in, over, func() {
 		p.Pause(&readers)
 		stopWatch()
@@ -78,6 +73,18 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	end.used.RunMS = time.Since(begun).Milliseconds()
 	end.used.PrepareMS = begun.Sub(j.begun).Milliseconds()
 	return end
+}
+
+// watch enforces the limits of an instance's process until stop is called. Watched is
+// closed when that has ended.
+func (j *job) watch(in *instance) (stop context.CancelFunc, watched <-chan struct{}) {
+	ctx, stop := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	j.leases.background.Go(func() {
+		defer close(over)
+		in.p.Watch(ctx, in.dir.path)
+	})
+	return stop, over
 }
 
 // await waits until the program reports that it is over, or its process ends. Then the

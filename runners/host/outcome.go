@@ -40,37 +40,22 @@ func (e *ending) outcome() *runners.Outcome {
 	fail := func(s runners.Status, kind, format string, a ...any) {
 		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
 	}
-	exceeded := func(s runners.Status) { o.Status, o.Error = s, e.limits.Exceeded(s) }
 	noMemory := e.filled && e.code != 0
 	for _, words := range exhausted {
 		if noMemory && strings.Contains(o.Stderr, words) {
 			e.stopped = process.StopMemory
 		}
 	}
-	switch e.stopped {
-	case "":
-		switch {
-		case e.signal != 0:
-			fail(runners.Failed, "Signal", "the program was ended by a signal (%s)", e.signal)
-		case e.code != 0:
-			o.Status = runners.Failed
-		}
-	case process.StopTime:
-		exceeded(runners.TimedOut)
-	case process.StopOutput:
-		exceeded(runners.OutputLimit)
-	case process.StopDisk, process.StopSpace:
-		kind, text := e.stopped.Limit()
-		fail(runners.OutputLimit, kind, "%s", text)
-	case process.StopThreads:
-		kind, text := e.stopped.Limit()
-		fail(runners.Failed, kind, "%s", text)
-	case process.StopMemory:
-		exceeded(runners.OutOfMemory)
-	case process.StopContext:
+	switch {
+	case e.stopped == process.StopContext:
 		return runners.CancelledOutcome()
-	default:
+	case e.stopped.Explain(o, e.limits):
+	case e.stopped != "":
 		fail(runners.Crashed, "Crash", "the program was ended because its limits could not be set: %v", e.unlimited)
+	case e.signal != 0:
+		fail(runners.Failed, "Signal", "the program was ended by a signal (%s)", e.signal)
+	case e.code != 0:
+		o.Status = runners.Failed
 	}
 	return o
 }
