@@ -116,6 +116,8 @@ async function prepareCall() {
   if (first("causes")) codeCauses();
   if (first("numbers")) formatNumbers();
   if (first("mocks")) await restoreMocks();
+  if (first("seals")) leaveSealed();
+  if (orders.exits && !place.session) hearErrors();
   if (first("run")) await explainRun();
   if (first("aliases")) await nameRequired();
   if (first("sharp")) await giveWasm();
@@ -390,6 +392,7 @@ else try {
 } catch (thrown) {
   if (orders.load && thrown === 0) exit(0);
   blame("t", thrown);
+  if (orders.exits) exitByError();
   exit(1);
 }
 export {}; // Deno takes what neither imports nor exports for CommonJS

@@ -50,6 +50,36 @@ function ignoreSignals() {
   for (const name of ["addSignalListener", "removeSignalListener"]) here.answer(Deno, name, () => {});
 }
 
+// hearErrors has listeners to Node's "exit" hear of the end by an error that nothing
+// handles: Deno calls none.
+function hearErrors() {
+  const { dispatchEvent, ErrorEvent, PromiseRejectionEvent } = globalThis;
+  here.answer(globalThis, "dispatchEvent", function (event) {
+    const ends = dispatchEvent.call(this, event);
+    const listened = event instanceof ErrorEvent ? "uncaughtException" : event instanceof PromiseRejectionEvent && event.type === "unhandledrejection" ? "unhandledRejection" : "";
+    if (ends && listened && process.listenerCount(listened) === 0 && process.listenerCount("uncaughtException") === 0) exitByError();
+    return ends;
+  });
+}
+
+function exitByError() {
+  if (process._exiting) return;
+  process._exiting = true;
+  try {
+    process.emit("exit", 1);
+  } catch {
+    // the first error is the one to show
+  }
+}
+
+// leaveSealed has decorators seal their class: the compiler defines a class's metadata
+// after them, which Node's compilers do only where Symbol.metadata is known.
+function leaveSealed() {
+  const metadata = Symbol.metadata ?? Symbol.for("Symbol.metadata"), { isExtensible } = Object;
+  here.answer(Object, "defineProperty", (target, key, descriptor) =>
+    key === metadata && !isExtensible(target) ? target : defineProperty(target, key, descriptor));
+}
+
 // mendFiles has functions of node:fs copy to a name without a directory, whose directory ""
 // Deno refuses, and write a text at a position, which Deno ignores, and has the entries of
 // directories have their path, as in Node before version 24.

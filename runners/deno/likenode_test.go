@@ -60,4 +60,24 @@ b,c,d,main.js
 	if o.Error == nil || o.Error.Line != 3 || o.Error.Type != "Error" || o.Error.Message != "ENOENT: no such file or directory, copyfile 'none' -> 'c'" {
 		t.Errorf("%+v", o.Error)
 	}
+	for name, code := range map[string]string{
+		"a throw":     "process.on('exit', (code) => console.log('exit', code)); null.x",
+		"a rejection": "process.on('exit', (code) => console.log('exit', code)); (async () => { throw new Error('x') })()",
+		"an await":    "process.on('exit', (code) => console.log('exit', code)); await Promise.reject(new Error('x'))",
+		"a timer":     "process.once('exit', (code) => console.log('exit', code)); setTimeout(() => null.x)",
+		"handled":     "process.on('exit', (code) => console.log('exit', code)); process.on('uncaughtException', () => process.exit(1)); setTimeout(() => null.x)",
+	} {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code})
+		if o.Status != runners.Failed || o.ExitCode != 1 || o.Stdout != "exit 1\n" || (o.Error == nil) != (name == "handled") {
+			t.Errorf("%s: %s, exit code %d, %+v, stdout %q", name, o.Status, o.ExitCode, o.Error, o.Stdout)
+		}
+	}
+	o = run(t, r, runners.Request{Language: runners.TypeScript, Code: `
+		function sealed(target: Function, context: ClassDecoratorContext) { Object.seal(target); Object.freeze(target.prototype) }
+		@sealed class Report { title = "x" }
+		console.log(Object.isSealed(Report), Object.isFrozen(Report.prototype), new Report());
+		Object.defineProperty(Report, "more", { value: 1 });`})
+	if o.Stdout != "true true Report { title: \"x\" }\n" || o.Error == nil || o.Error.Type != "TypeError" || o.Error.Line != 5 {
+		t.Errorf("a sealed class: %s %+v, stdout %q", o.Status, o.Error, o.Stdout)
+	}
 }
