@@ -111,20 +111,31 @@ func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
 		if top := e.awaits(); len(top) == 1 {
 			return top[0]
 		}
-	case t.escaped && t.stack == thrownAs+t.message:
-		throws, _ := jsparse.Uses(e.program.Source, "throw")
-		if top := e.awaits(); len(throws) == 0 && len(top) == 1 {
-			return top[0] // of a package's promise
-		}
-		if len(throws) == 1 && !strings.Contains(e.program.Source, "reject(") && len(e.program.Imports) == 0 {
-			return throws[0]
-		}
-		throws = slices.DeleteFunc(throws, func(u jsparse.Use) bool {
-			return u.Next != t.message && !(u.Next == "{" && t.kind == "Object") && strings.Trim(u.Next, "'\"`") != strings.Trim(t.message, "'\"`")
-		})
-		if len(throws) == 1 {
-			return throws[0]
-		}
+	case t.stack == thrownAs+t.message:
+		return e.placeOfValue(t)
+	}
+	return at
+}
+
+// placeOfValue returns the place of the throw, or of the reject, of what is not an Error.
+func (e *ending) placeOfValue(t *thrown) (at jsparse.Use) {
+	source := e.program.Source
+	throws, _ := jsparse.Uses(source, "throw")
+	if top := e.awaits(); t.escaped && len(throws) == 0 && len(top) == 1 {
+		return top[0] // of a package's promise
+	}
+	rejects, _ := jsparse.Uses(source, "reject")
+	rejects = slices.DeleteFunc(rejects, func(u jsparse.Use) bool { return u.Next != "(" })
+	others := strings.Count(source, "reject(") > len(rejects) || strings.Contains(source, ", reject)") && strings.Count(source, "reject") > 2*len(rejects)
+	if all := append(slices.Clip(throws), rejects...); len(all) == 1 && !others && len(e.program.Imports) == 0 {
+		return all[0]
+	}
+	value, _, _ := strings.Cut(t.message, "; a promise was rejected with it")
+	throws = slices.DeleteFunc(throws, func(u jsparse.Use) bool {
+		return u.Next != value && !(u.Next == "{" && t.kind == "Object") && strings.Trim(u.Next, "'\"`") != strings.Trim(value, "'\"`")
+	})
+	if len(throws) == 1 && (t.escaped || len(rejects) == 0 && !others) {
+		return throws[0]
 	}
 	return at
 }

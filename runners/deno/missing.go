@@ -71,26 +71,35 @@ func (j *job) missing(o *runners.Outcome) {
 	e.Traceback = e.Type + ": " + e.Message + "\n" + frames
 }
 
-// importing has the error about the machine code of a package without a frame have the line
-// of its import.
+// importing has an error without a frame about a package's machine code, or a file that it
+// does not find, have the line of its import, or of the only import of a package.
 func (j *job) importing(o *runners.Outcome) {
 	e := o.Error
 	if e == nil || o.Status != runners.Failed || e.Line > 0 {
 		return
 	}
+	var packages []string // that the program imports
 	for _, i := range j.program.Imports {
 		of, ok := deps.Split(i.Specifier)
-		if !ok || !strings.HasPrefix(e.Message, of.Name+" needs ") && !strings.HasPrefix(e.Message, of.Name+" has machine code") {
+		if !ok {
 			continue
 		}
-		at := regexp.MustCompile("[\"'`]" + regexp.QuoteMeta(i.Specifier) + "[\"'`]").FindStringIndex(j.req.Code)
-		if at == nil {
-			continue
+		if strings.HasPrefix(e.Message, of.Name+" needs ") || strings.HasPrefix(e.Message, of.Name+" has machine code") {
+			packages = []string{i.Specifier}
+			break
 		}
-		e.Line = 1 + strings.Count(j.req.Code[:at[0]], "\n")
-		e.Traceback += fmt.Sprintf("\n    at %s:%d:%d", j.shown, e.Line, at[0]-strings.LastIndexByte(j.req.Code[:at[0]], '\n'))
+		packages = append(packages, i.Specifier)
+	}
+	atImport := slices.ContainsFunc([]string{" has machine code, which", " needs ", "Cannot find module '"}, func(s string) bool { return strings.Contains(e.Message, s) })
+	if len(packages) != 1 || !atImport {
 		return
 	}
+	at := regexp.MustCompile("[\"'`]" + regexp.QuoteMeta(packages[0]) + "[\"'`]").FindStringIndex(j.req.Code)
+	if at == nil {
+		return
+	}
+	e.Line = 1 + strings.Count(j.req.Code[:at[0]], "\n")
+	e.Traceback += fmt.Sprintf("\n    at %s:%d:%d", j.shown, e.Line, at[0]-strings.LastIndexByte(j.req.Code[:at[0]], '\n'))
 }
 
 // source returns the text of the program, or of a file of its, as a traceback names it.
