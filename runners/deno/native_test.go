@@ -49,10 +49,11 @@ func TestNative(t *testing.T) {
 		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`:                                                                      "does not provide an export named 'debouce'",
 		`import { build } from "esbuild"; await build({ stdin: { contents: 'import "x"' }, bundle: true, write: false, logLevel: "silent" })`: "no node_modules",
 		`require("child_process").execFileSync("/x/esbuild-wasm/1/bin/other", ["--version"])`:                                                 "--allow-run",
+		`import "drizzle-orm/libsql"`: "@libsql has machine code",
 	} {
 		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {
 			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
-		} else if strings.Contains(want, "provide an export") && o.Error.Line != 1 {
+		} else if (strings.Contains(want, "provide an export") || strings.Contains(want, "libsql")) && o.Error.Line != 1 {
 			t.Errorf("%s: line %d of\n%s", code, o.Error.Line, o.Error.Traceback)
 		}
 	}
