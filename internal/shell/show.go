@@ -25,13 +25,13 @@ func (sh *shell) printVariables(d *declaration, list []operand) int {
 		}
 		return max(status, sh.print(d.command, b.String()))
 	}
-	for _, name := range sh.names() {
+	for _, name := range sh.attributed() {
 		v, s := sh.scope.find(name)
 		switch {
 		case v.attrs&d.on != d.on, d.kind != scalar && v.kind != d.kind, d.command == "local" && s != sh.functionScope():
 		case d.anyFlag || d.on != 0:
 			b.WriteString(sh.declaration(name, v, false) + "\n")
-		default:
+		case v.set:
 			b.WriteString(name + "=" + sh.shown(v) + "\n")
 		}
 	}

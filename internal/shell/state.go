@@ -78,7 +78,7 @@ func (s *Session) leave(sh *shell) {
 	b.WriteString(s.descriptors(sh))
 	b.WriteString("cd -- " + quote(sh.dir) + " 2>/dev/null\n")
 	s.Variables = nil
-	for _, name := range sh.names() {
+	for _, name := range sh.attributed() {
 		v, in := sh.scope.find(name)
 		if slices.Contains(own, name) || in.parent != nil {
 			continue

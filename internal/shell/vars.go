@@ -347,15 +347,24 @@ func (sh *shell) environ() []string {
 
 // names returns the names of all variables, sorted.
 func (sh *shell) names() []string {
+	return sh.namesOf(func(v *variable) bool { return v.set })
+}
+
+// attributed is names with those that have attributes and no value yet.
+func (sh *shell) attributed() []string {
+	return sh.namesOf(func(v *variable) bool { return v.set || v.kind != scalar || v.attrs != 0 })
+}
+
+func (sh *shell) namesOf(which func(*variable) bool) []string {
 	seen := map[string]bool{}
 	for s := sh.scope; s != nil; s = s.parent {
 		for name, v := range s.vars {
 			if _, ok := seen[name]; !ok {
-				seen[name] = v.set
+				seen[name] = which(v)
 			}
 		}
 	}
-	maps.DeleteFunc(seen, func(_ string, set bool) bool { return !set })
+	maps.DeleteFunc(seen, func(_ string, shown bool) bool { return !shown })
 	return slices.Sorted(maps.Keys(seen))
 }
 

@@ -43,7 +43,7 @@ func TestSession(t *testing.T) {
 		}
 		return o
 	}
-	o := call("1", "x='a b'; list=(1 \"two words\"); declare -A m=([k]=v); n=5; declare -i n; export E=e; readonly R=r; f() { echo \"f $1 $x\"; }; mkdir -p d; cd /tmp; shopt -s nullglob; set -u; alias l=ls")
+	o := call("1", "x='a b'; list=(1 \"two words\"); declare -A m=([k]=v) later; n=5; declare -i n; export E=e; readonly R=r; f() { echo \"f $1 $x\"; }; mkdir -p d; cd /tmp; shopt -s nullglob; set -u; alias l=ls")
 	if o.Status != runners.Succeeded || !o.Continued.Kept || o.Continued.Origin != runners.OriginFresh {
 		t.Fatalf("%+v %+v", o, o.Continued)
 	}
@@ -62,6 +62,9 @@ func TestSession(t *testing.T) {
 	o = call("2", "f 1; echo \"${list[1]} ${m[k]} $R $(bash -c 'echo $E') $PWD $?\"; n+=2; echo $n *.none; exit 3")
 	if want := "f 1 a b\ntwo words v r e /tmp 0\n7\n"; o.Stdout != want || o.ExitCode != 3 || o.Continued.Origin != runners.OriginRestored {
 		t.Errorf("got %d %q %q, want %q", o.ExitCode, o.Stdout, o.Stderr, want)
+	}
+	if o = call("2c", "later[a b]=1; later[c]=2; echo ${#later[@]}"); o.Stdout != "2\n" {
+		t.Errorf("%q %q", o.Stdout, o.Stderr)
 	}
 	o = call("2a", "trap 'echo \"got $x\"' USR1; trap '' HUP; trap 'echo bye' EXIT")
 	if o.Stdout != "bye\n" {
