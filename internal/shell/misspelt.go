@@ -66,7 +66,7 @@ func misspeltError(err error) (at int, ok bool) {
 		"multiple parameter expansion operators", "nested parameter expansion", "cannot index a special parameter", "without matching `${` with `}`",
 	} {
 		if found && strings.Contains(pe.Text, text) {
-			if at = int(pe.Pos.Offset()); strings.Contains(text, "matching") {
+			if at = int(pe.Pos.Offset()); strings.Contains(text, "matching") || strings.HasPrefix(pe.Text, "invalid nested") {
 				at += 2
 			}
 			return at, true
