@@ -133,6 +133,16 @@ function failure(call) {
   throw new Error("the function was expected to throw");
 }
 
+// says returns what a matcher does.
+const says = (pass, value, wanted) => ({ pass: Boolean(pass), message: () => `expected ${shown(value)} ${pass ? "not " : ""}${wanted}` });
+const equals = (value, wanted) => {
+  try {
+    return expect(value).toEqual(wanted), true;
+  } catch {
+    return false;
+  }
+};
+
 expect.extend({
   toMatchSnapshot: written,
   toMatchFileSnapshot: written,
@@ -142,6 +152,12 @@ expect.extend({
     const error = failure(call);
     return inline([shown(error?.message ?? error), shown(error)], snapshots);
   },
+  toSatisfy: (value, holds, why) => says(holds(value), value, why ?? `to satisfy ${holds}`),
+  toBeTypeOf: (value, type) => says(typeof value === type, value, `to be of type ${type}`),
+  toBeOneOf: (value, list) => says([...list].some((one) => equals(value, one)), value, `to be one of ${shown([...list])}`),
+  toHaveBeenCalledExactlyOnceWith: ({ mock: { calls } }, ...args) => says(calls.length === 1 && equals(calls[0], args), calls, `to be one call with ${shown(args)}`),
+  toHaveBeenCalledBefore: ({ mock: one }, { mock: other }) => says(one.invocationCallOrder[0] < (other.invocationCallOrder[0] ?? Infinity), one.invocationCallOrder, `to begin before ${shown(other.invocationCallOrder)}`),
+  toHaveBeenCalledAfter: ({ mock: one }, { mock: other }) => says(one.invocationCallOrder.at(-1) > (other.invocationCallOrder.at(-1) ?? -1), one.invocationCallOrder, `to end after ${shown(other.invocationCallOrder)}`),
   toHaveBeenCalledOnce: (called) => ({ pass: called.mock.calls.length === 1, message: () => `called ${called.mock.calls.length} times, expected once` }),
 });
 fixtures.expect = expect;
