@@ -237,6 +237,7 @@ func (k *Socket) Listen(backlog int32) abi.Errno {
 	outside := s.options.Outside
 	network, at := k.hostNetworkLocked("tcp")
 	needed := e == abi.OK && explicit && k.host == nil && k.Domain != abi.AF_UNIX && outside != nil
+	s.serves = s.serves || e == abi.OK && k.Domain != abi.AF_UNIX
 	s.mu.Unlock()
 	if !needed {
 		return e
@@ -254,7 +255,7 @@ func (k *Socket) Listen(backlog int32) abi.Errno {
 		l.Close()
 		return abi.OK
 	}
-	k.host = l
+	k.host, s.called = l, true // it may be, from now on
 	s.pumps.Go(func() { k.welcome(l) })
 	return abi.OK
 }

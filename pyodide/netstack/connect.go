@@ -151,6 +151,7 @@ func (k *Socket) meetLocked(l *Socket) abi.Errno {
 	if k.Domain == abi.AF_UNIX {
 		far.remote = k.local
 	} else {
+		k.stack.called = true
 		ip := k.remote.ip()
 		k.local = k.show(k.sourceLocked(ip), k.local.IP.Port())
 		far.local = far.show(ip, k.remote.IP.Port())

@@ -70,6 +70,30 @@ func dial(t testing.TB, s *Stack) (client, server *Socket) {
 	return client, server
 }
 
+// A server that waits for callers in vain is told from one that is called, and from one of the program's own files.
+func TestUncalled(t *testing.T) {
+	s := New(Options{})
+	defer s.Close()
+	for i, test := range []struct {
+		do   func()
+		want bool
+	}{
+		{func() {}, false},
+		{func() { listen(t, s, "0.0.0.0:0", 5) }, true},
+		{func() {}, false}, // it was asked
+		{func() { dial(t, s) }, false},
+		{func() {
+			l := open(t, s, abi.AF_UNIX, abi.SOCK_STREAM)
+			is(t, "bind", l.Bind(at(abi.AF_UNIX, "\x00name")), abi.OK)
+			is(t, "listen", l.Listen(5), abi.OK)
+		}, false},
+	} {
+		if test.do(); s.Uncalled() != test.want {
+			t.Errorf("%d: Uncalled = %t, want %t", i, !test.want, test.want)
+		}
+	}
+}
+
 func send(t testing.TB, k *Socket, text string) {
 	t.Helper()
 	if n, e := k.Write(bg, []byte(text), true); e != abi.OK || n != len(text) {

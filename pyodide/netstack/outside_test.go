@@ -182,6 +182,9 @@ func TestHostInterface(t *testing.T) {
 	s := New(Options{Outside: host{number: true}})
 	defer s.Close()
 	k, where := listen(t, s, fmt.Sprintf("127.0.0.1:%d", number), 5)
+	if s.Uncalled() {
+		t.Error("Uncalled of what the host can call")
+	}
 	c, err := net.Dial("tcp", where.IP.String())
 	if err != nil {
 		t.Fatal(err)

@@ -76,6 +76,8 @@ type Stack struct {
 	names   map[any]*Socket      // of unix(7), by *memfs.Node or abstract name
 	next    uint16               // ephemeral port
 	closed  bool
+	serves  bool // a stream listens on an address
+	called  bool // was connected to, or may be from outside
 }
 
 // port is where sockets of IP are bound.
@@ -94,6 +96,16 @@ func New(o Options) *Stack {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.next = ephemeralFirst + uint16(rand.UintN(ephemeralLast-ephemeralFirst))
 	return s
+}
+
+// Uncalled reports whether the program, since this was last asked, has listened for
+// streams on an address where the outside does not see it, and none has come.
+func (s *Stack) Uncalled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	uncalled := s.serves && !s.called
+	s.serves, s.called = false, false
+	return uncalled
 }
 
 // flushTime is how long Close lets what was written to the outside go out.

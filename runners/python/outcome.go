@@ -51,7 +51,7 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
 		o.exceeded(runners.TimedOut, limits)
-		if o.Error.Traceback == "" && serves.MatchString(j.req.Code) || serving(o.Error.Traceback) {
+		if j.in.Sockets().Uncalled() || o.Error.Traceback == "" && serves.MatchString(j.req.Code) || serving(o.Error.Traceback) {
 			o.Error.Message += "\n" + noServer
 		}
 	case pyodide.Flooded:

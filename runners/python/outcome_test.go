@@ -79,11 +79,25 @@ while True:
 // A program that waits for clients which cannot come is told who could.
 func TestServerTimesOut(t *testing.T) {
 	r := newIndex(t).newRunner(base{}, false, t.TempDir())
-	o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Limits: runners.Limits{Timeout: time.Second}, Code: `
-import socketserver
-socketserver.TCPServer(("127.0.0.1", 0), None).serve_forever()`})
-	if err != nil || o.Status != runners.TimedOut || !strings.Contains(o.Error.Message, "call it at 127.0.0.1") {
-		t.Errorf("%s %+v, %v", o.Status, o.Error, err)
+	const called = `
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(listener.getsockname())
+while True: pass`
+	const pair = "import asyncio, socket\nsocket.socketpair()\nasyncio.run(asyncio.sleep(1000))"
+	for _, test := range []struct {
+		code string
+		want bool
+	}{
+		{"import socketserver\nsocketserver.TCPServer(('127.0.0.1', 0), None).serve_forever()", true},
+		{"import socket\ns = socket.create_server(('127.0.0.1', 0))\nwhile True:\n  client, _ = s.accept()", true},
+		{called, false},
+		{pair, false},
+	} {
+		o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Limits: runners.Limits{Timeout: time.Second}, Code: test.code})
+		if err != nil || o.Status != runners.TimedOut || strings.Contains(o.Error.Message, "call it at 127.0.0.1") != test.want {
+			t.Errorf("%s\n%s %+v, %v", test.code, o.Status, o.Error, err)
+		}
 	}
 }
 

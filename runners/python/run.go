@@ -194,6 +194,9 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
 	j.procs.sockets = j.in.Sockets
+	if j.live != nil {
+		j.in.Sockets().Uncalled() // of an earlier call
+	}
 	unnote := j.procs.note(j.procs.main, j.in)
 	ended := j.req.Signals.Pass(j.signal)
 	res, left, err := j.procs.run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
