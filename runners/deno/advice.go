@@ -227,7 +227,28 @@ var innerDefault = regexp.MustCompile(`\bexports\.default\s*=|\bexports\["defaul
 // hasInnerDefault reports whether an import of a package loads such a module.
 func hasInnerDefault(dir string) bool {
 	esm, text := mainModule(dir)
-	return !esm && bytes.Contains(text, []byte("__esModule")) && innerDefault.Match(text)
+	return !esm && compiledDefault(text)
+}
+
+// compiledDefault reports whether a text is of such a module. It may have megabytes: a
+// regular expression without a fixed beginning takes tens of milliseconds for each.
+func compiledDefault(text []byte) bool {
+	if !bytes.Contains(text, []byte("__esModule")) {
+		return false
+	}
+	for _, literal := range []string{"exports.default", `exports["default"]`, "default:"} {
+		for rest := text; ; {
+			at := bytes.Index(rest, []byte(literal))
+			if at < 0 {
+				break
+			}
+			if innerDefault.Match(rest[max(at-1, 0):min(at+len(literal)+20, len(rest))]) {
+				return true
+			}
+			rest = rest[at+len(literal):]
+		}
+	}
+	return false
 }
 
 // readScript reads a file of a package, up to a bound.
@@ -237,7 +258,12 @@ func readScript(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxScript))
+	var b bytes.Buffer
+	if info, err := f.Stat(); err == nil {
+		b.Grow(int(min(info.Size(), maxScript)) + bytes.MinRead) // else it is copied as it grows
+	}
+	_, err = b.ReadFrom(io.LimitReader(f, maxScript))
+	return b.Bytes(), err
 }
 
 // has reports whether a package of npm is installed in any version.

@@ -21,10 +21,11 @@ type analysis struct {
 	main    string // the program's name in the working directory
 	shown   string // its name in tracebacks
 	program *jsparse.Program
-	files   []runners.File // of the request, with their edits
-	pinned  []deps.Package // of Request.Packages
-	native  bool           // machine code of packages may run
-	starts  bool           // programs may be started
+	files   []runners.File           // of the request, with their edits
+	parsed  map[int]*jsparse.Program // those of files that Deno runs
+	pinned  []deps.Package           // of Request.Packages
+	native  bool                     // machine code of packages may run
+	starts  bool                     // programs may be started
 	deps    deps.Dependencies
 	aliases map[string]string // what require() finds by names of the program's configuration
 }
@@ -86,13 +87,13 @@ func compiled(name string, p *jsparse.Program) string {
 func (a *analysis) resolve(files []runners.File, earlier ...deps.Module) error {
 	modules := append([]deps.Module{{Path: a.main, Program: a.program}}, earlier...)
 	a.files = slices.Clone(files)
-	parsed := map[int]*jsparse.Program{}
+	a.parsed = map[int]*jsparse.Program{}
 	for n, file := range files {
 		if !slices.Contains(extensions, path.Ext(file.Path)) {
 			continue
 		}
 		p := jsparse.Parse(string(file.Data), options(file.Path, false))
-		parsed[n] = p
+		a.parsed[n] = p
 		a.files[n].Path = compiled(file.Path, p)
 		modules = append(modules, deps.Module{Path: a.files[n].Path, Was: file.Path, Program: p})
 	}
@@ -106,9 +107,10 @@ func (a *analysis) resolve(files []runners.File, earlier ...deps.Module) error {
 	if legacy {
 		a.program = a.program.Declared()
 	}
-	for n, p := range parsed {
+	for n, p := range a.parsed {
 		if legacy {
 			p = p.Declared()
+			a.parsed[n] = p
 		}
 		if p.HasEdits() {
 			a.files[n].Data = []byte(p.Edited())

@@ -31,6 +31,7 @@ type installer struct {
 	known  recent.Map[string, *prepared] // by key
 	absent absences
 	peers  recent.Map[string, []string] // by the module of the dependencies that import them
+	common recent.Map[string, bool]     // whether a module is CommonJS, by its package's directory and its path
 	stale  func(dir string)             // ends the idle processes that use a prepared directory
 }
 

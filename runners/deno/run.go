@@ -150,6 +150,9 @@ func (r *Runner) install(ctx context.Context, j *job) error {
 	j.asked = j.deps.Module()
 	j.peers, _ = r.installer.peers.Get(j.asked)
 	j.ready, err = r.installer.install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
+	if err == nil {
+		r.installer.wholes(j)
+	}
 	return err
 }
 

@@ -47,6 +47,7 @@ async function startSession() {
 
   api.import = importOwn;
   api.names = importNames;
+  api.whole = importWhole;
   api.named = (f, value) => defineProperty(f, "name", { __proto__: null, value, configurable: true });
   api.take = (value) => taken = value;
   api.types = describeVariables;
@@ -83,6 +84,15 @@ async function importNames(specifier, options) {
       throw new SyntaxError(`The requested module '${specifier}' does not provide an export named '${name}'`);
     },
   });
+}
+
+// importWhole imports a module for all of its names by one: of a CommonJS module for what
+// it exports, if that is a function or has names that the module's text does not show.
+async function importWhole(specifier, options) {
+  const module = await importOwn(specifier, options);
+  const common = module["module.exports"];
+  if (!common || typeof common !== "function" && (typeof common !== "object" || keys(common).every((name) => name in module))) return module;
+  return new Proxy(common, { get: (of, name) => name in of ? of[name] : module[name] });
 }
 
 // compile returns the program as JavaScript. Deno compiles it as what a module

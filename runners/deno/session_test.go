@@ -281,7 +281,8 @@ now + (await import("./f.ts")).f()`, "", "", "14"}, // read once by a program, a
 		{"const g = require('./g')\nconst after = 1\nafter", "g.js", "exports.v = 1\nexports.w = JSON.parse('{')", "SyntaxError: Expected property name or '}' in JSON at position 1 (line 1 column 2)\n    at Object.<anonymous> (g.js:2:18)"},
 		{`require("./g")`, "g.js", "exports.v = 1\nlet y = a b", "SyntaxError: g.js:2: Unexpected identifier 'b'\n    at g.js:2:11"},
 		{"let y = 1\nlet z = a b", "", "", "SyntaxError: Unexpected identifier 'b'\n    at call_18.js:2:11"},
-		{"\nimport x from './h.js'", "h.js", `export const v = 1`, "SyntaxError: The requested module './h.js' does not provide an export named 'default'\n    at call_19.js:2:8"},
+		{`import * as _ from "lodash"; _.last([1, 2]) + _.default.VERSION[0]`, "", "", "24"},
+		{"\nimport x from './h.js'", "h.js", `export const v = 1`, "SyntaxError: The requested module './h.js' does not provide an export named 'default'\n    at call_20.js:2:8"},
 	} {
 		o := run("s", c.code, func(call *session.Call) {
 			if call.Request.Language = runners.JavaScript; c.path != "" {

@@ -66,6 +66,9 @@ func (a *analysis) imports(t token) {
 	}
 	static := t.depth == 0 && !a.typesOnly(further)
 	a.p.note(Import{Specifier: spec, Static: static})
+	if static && a.session == nil && a.s.word(a.prev3) == "as" && len(a.p.wholes) < MaxImports {
+		a.p.wholes = append(a.p.wholes, wholeImport{spec, a.s.word(further), a.prev3})
+	}
 	a.plain = static && a.session == nil && strings.HasSuffix(spec, ".json")
 }
 

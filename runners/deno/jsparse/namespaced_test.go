@@ -20,6 +20,25 @@ func TestNamespaced(t *testing.T) {
 	}
 }
 
+// TestExporting takes an import of all of a module for one of its default.
+func TestExporting(t *testing.T) {
+	for source, want := range map[string]string{
+		"import * as _ from 'lodash'; _.chunk(a)":                              "import      _ from 'lodash'",
+		"import*as _ from 'lodash'; const s = `\nimport * as _ from 'lodash'`": "import    _ from 'lodash'; const s = `\nimport * as _",
+		"import * as _ from 'lodash'; (_ as any).default(a)":                   "",
+		"import * as _ from 'lodash'; const { default: chunk } = _":            "",
+		"import * as _ from 'other'; _.chunk(a)":                               "",
+		"import type * as _ from 'lodash'; let a: _.A":                         "",
+		"const s = `\nimport * as _ from 'lodash'`; _.chunk(a)":                "",
+	} {
+		p := main(source)
+		changed := p.Exporting("lodash")
+		if (changed == p) != (want == "") || want != "" && !strings.Contains(changed.Edited(), want) || changed.Exporting("lodash") != changed {
+			t.Errorf("%s: %s, want %q", source, changed.Edited(), want)
+		}
+	}
+}
+
 // TestBraced takes a default import that a module does not have for its export of that name.
 func TestBraced(t *testing.T) {
 	for source, want := range map[string]string{

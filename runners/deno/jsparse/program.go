@@ -60,6 +60,7 @@ type Program struct {
 	edits  []edit
 	fields []edit // of decorated fields without a value, see Declared
 	named  []named
+	wholes []wholeImport
 	seen   map[string]int // specifier → its index in Imports
 }
 

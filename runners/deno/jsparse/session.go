@@ -130,7 +130,10 @@ func (s *session) dynamic(a *analysis) {
 		a.replace(t[0], "let ")
 		a.replace(t[spec-1], "= await ")
 		if more := s.bindings(a, t[1:spec-1]); strings.HasPrefix(more, "*") {
-			call, end = s.object+".import(", ")"+more[1:]+";"
+			end = ")" + more[1:] + ";"
+			if call = s.object + ".import("; s.object == sessionObject {
+				call = s.object + ".whole("
+			}
 		}
 	}
 	a.insert(t[spec].start, call)

@@ -1,0 +1,53 @@
+package deno
+
+import (
+	"path/filepath"
+	"slices"
+
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
+)
+
+// wholes has the program and its files take import * as x of a CommonJS package for what
+// the package exports, as TypeScript's compiler and bundlers do. In Node x has only the
+// names that the package's text shows: none of lodash's, and of jsonwebtoken's one.
+func (i *installer) wholes(j *job) {
+	j.program = i.exporting(j.ready, j.program)
+	for n, p := range j.parsed {
+		if changed := i.exporting(j.ready, p); changed != p {
+			j.files[n].Data = []byte(changed.Edited())
+		}
+	}
+}
+
+// exporting returns a program whose imports of all of a CommonJS package are of its default.
+func (i *installer) exporting(p *prepared, program *jsparse.Program) *jsparse.Program {
+	for _, specifier := range program.Whole() {
+		of, ok := deps.Split(specifier)
+		at := slices.IndexFunc(p.dirs, func(dir string) bool { return unpacks(dir, of.Name) })
+		if !ok || at < 0 {
+			continue
+		}
+		key := p.dirs[at] + " " + of.Path
+		is, known := i.common.Get(key)
+		if !known {
+			is = commonJS(p.dirs[at], of.Path)
+			i.common.Put(key, is)
+		}
+		if is {
+			program = program.Exporting(specifier)
+		}
+	}
+	return program
+}
+
+// commonJS reports whether a module of a package is seen to be CommonJS, and not one that
+// a compiler made of another: of those Deno sees the names.
+func commonJS(dir, path string) bool {
+	if path == "" {
+		esm, text := mainModule(dir)
+		return len(text) > 0 && !esm && !compiledDefault(text)
+	}
+	text, err := readScript(filepath.Join(dir, filepath.FromSlash(path+endingOf(dir, path))))
+	return err == nil && len(text) > 0 && !exporting.Match(text) && !compiledDefault(text)
+}
