@@ -106,7 +106,10 @@ func filesFor(o runOptions, program string, below bool, code string, l runners.L
 			b.takeNamed()
 		}
 	}
-	b.tellUnlisted(code, l)
+	b.tellUnlisted(code, l, args)
+	if !below && b.program != "" && o.session == "" && !o.flat && !o.reads {
+		b.tellAbove(code, l)
+	}
 	return b.files, nil
 }
 
@@ -200,6 +203,7 @@ func (b *beside) search(t text) {
 	if dotenv.MatchString(t.code) {
 		names = append(names, ".env")
 	}
+	b.takeRelative(t)
 	// A name may be below the directory that another one names.
 	// Or above, up to the working directory.
 	dirs := []string{t.dir}
@@ -330,10 +334,7 @@ func (b *beside) take(name string) (dir string) {
 		err = b.copy(b.root, name, name)
 	}
 	if err != nil {
-		if cause, ok := errors.AsType[*fs.PathError](err); ok {
-			err = cause.Err
-		}
-		fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it%s\n", printable(name), err, b.flagFor(name))
+		b.refuse(name, err)
 		return ""
 	}
 	b.read(b.files[len(b.files)-1])

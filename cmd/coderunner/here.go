@@ -8,8 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"coderunner/runners"
 )
 
 // A program below the current directory, such as src/main.py, names files from there
@@ -72,22 +70,4 @@ func (b *beside) isModule(name, code string) bool {
 		}
 	}
 	return false
-}
-
-// above matches texts that name what is above the program's directory.
-var above = regexp.MustCompile(`["'/]\.\.["'/]|\.parent\.parent\b|\.parents\[[1-9]|dirname\([^()\n]*dirname\(|\bpardir\b`)
-
-var plainPath = regexp.MustCompile(`^[\w./-]+\.[cm]?[jt]sx?$`)
-
-// looksUp reports whether a program is below the current directory and names files above
-// its own, which it then finds: it runs in a copy of the current directory.
-func looksUp(file, code string, l runners.Language) bool {
-	if file == "" || file == "-" || !above.MatchString(code) || !runners.ValidPath(filepath.ToSlash(filepath.Clean(file))) {
-		return false
-	}
-	real, err := filepath.EvalSymlinks(file)
-	if l != runners.Python && l != runners.Bash && !plainPath.MatchString(file) {
-		return false // Deno would have another name of it
-	}
-	return err == nil && real == filepath.Clean(file) && filepath.Dir(real) != "." && filepath.Ext(file) != ".ipynb"
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -51,10 +54,34 @@ func notSeen(e *runners.Error, dir string, given []runners.File) string {
 	return ""
 }
 
+// refuse says that the program does not see a file, once for a link that leads away.
+func (b *beside) refuse(name string, err error) {
+	at := name
+	for parent := path.Dir(at); parent != "."; parent = path.Dir(parent) {
+		if _, err := b.root.Stat(parent); err != nil {
+			at = parent
+		}
+	}
+	if at != name && b.known[at] || b.hasBelow(at) {
+		return // said already, or given by --dir
+	}
+	b.known[at] = true
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		if err = cause.Err; err.Error() == "path escapes from parent" { // os has no name for it
+			err = errors.New("leads out of its directory")
+		}
+	}
+	fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it%s\n", printable(at), err, b.flagFor(at))
+}
+
 // flagFor returns the flag that has the program see a file which take does not take.
 func (b *beside) flagFor(name string) string {
 	at := filepath.Join(b.dir, name)
-	if info, err := os.Stat(at); err != nil || !info.Mode().IsRegular() || info.Size() > b.left {
+	info, err := os.Stat(at)
+	switch {
+	case err == nil && info.IsDir():
+		return " (--dir " + printable(fromHere(at)) + ")"
+	case err != nil || !info.Mode().IsRegular() || info.Size() > b.left:
 		return ""
 	}
 	return " (--file " + printable(fromHere(at)) + ")"

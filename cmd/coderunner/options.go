@@ -26,6 +26,7 @@ type runOptions struct {
 
 	unlimited bool   // no --max-output was given
 	flat      bool   // the program's directory is the working directory, also if it looks above that
+	reads     bool   // the policy shows programs files of the host
 	notSeen   string // what to print about a file that the program did not find
 }
 
@@ -38,7 +39,7 @@ func addLanguage(cmd *cobra.Command, to *string) {
 
 // addFiles adds the flags for a program's files to a command.
 func addFiles(cmd *cobra.Command, o *runOptions) {
-	cmd.Flags().StringArrayVar(&o.files, "file", nil, "`PATH` of a file for the program, besides those beside it that its text names; may be repeated")
+	cmd.Flags().StringArrayVar(&o.files, "file", nil, "`PATH` of a file for the program; may be repeated")
 	cmd.Flags().StringArrayVar(&o.dirs, "dir", nil, "`PATH` of a directory for the program, with all but hidden files and node_modules; may be repeated")
 }
 

@@ -69,6 +69,7 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 	} else if file != "-" && file != "" {
 		req.Filename = filepath.Base(file)
 	}
+	o.reads = slices.ContainsFunc(cfg.Permissions, func(p string) bool { return strings.HasPrefix(p, "--allow-read") || p == "--allow-all" || p == "-A" })
 	if req.Files, err = filesFor(o, file, req.Below, req.Code, req.Language, args, os.Stderr); err != nil {
 		return req, nil, err
 	}

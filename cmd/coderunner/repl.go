@@ -50,6 +50,7 @@ func newRepl(cfg *Config) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.session, "session", "", "`NAME` of a session to go on with, which stays; without it there is one until the end")
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` such as \"pydantic>=2\" or npm:zod@3; may be repeated")
+	addFiles(cmd, &o.named)
 	cmd.Flags().StringVar(&o.out, "out", ".", "`DIR` to write images to that the terminal cannot show")
 	return cmd
 }
@@ -59,6 +60,7 @@ type replOptions struct {
 	language runners.Language
 	session  string
 	packages []string
+	named    runOptions // whose files are those of the session
 	out      string
 }
 
@@ -73,6 +75,7 @@ type repl struct {
 	images         func(mime string, data []byte) (string, bool) // as the terminal shows them
 	shown          int                                           // images written to files
 	names          []string                                      // of the session's variables
+	files          []runners.File                                // for the next statement
 }
 
 // lineReader reads lines. Its errors are io.EOF and errInterrupted.
@@ -96,6 +99,11 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	p := &repl{replOptions: o, cfg: cfg, runner: b.languages()[o.language]}
+	if len(o.named.files)+len(o.named.dirs) > 0 {
+		if p.files, err = filesFor(o.named, "-", false, "", o.language, nil, os.Stderr); err != nil {
+			return err
+		}
+	}
 	p.stdout, p.stderr = openStreams(-1)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // see run
 	if o.session == "" {
@@ -223,13 +231,19 @@ var leaves = regexp.MustCompile(`^(?:(?:sys\.|process\.|Deno\.)?(?:exit|quit)(?:
 // any other would take what is typed ahead for the next statement.
 var readsKeys = regexp.MustCompile(`\b(?:prompt|confirm|alert|stdin|readline)\b`)
 
+// object matches JavaScript that a REPL reads as an object, not as a block.
+var object = regexp.MustCompile(`(?s)^\s*\{\s*(?:\}|\.\.\.|(?:\[[^\]\n]*\]|[\w$]+|"[^"\n]*"|'[^'\n]*')\s*:|[\w$]+\s*[,}])(?:.*\})?\s*$`)
+
 // evaluate runs a statement and prints what came of it. The error ends the repl.
 func (p *repl) evaluate(ctx context.Context, code string) error {
 	if m := leaves.FindStringSubmatch(strings.TrimSpace(code)); m != nil {
 		status, _ := strconv.Atoi(m[1] + m[2])
 		return &exitError{status & 0xff}
 	}
-	req := runners.Request{Language: p.language, Code: code, Packages: p.packages, Limits: p.cfg.Limits, Stdout: p.stdout, Stderr: p.stderr}
+	if p.language != runners.Python && p.language != runners.Bash && object.MatchString(code) {
+		code = "(" + strings.TrimSpace(code) + ")"
+	}
+	req := runners.Request{Language: p.language, Code: code, Packages: p.packages, Files: p.files, Limits: p.cfg.Limits, Stdout: p.stdout, Stderr: p.stderr}
 	stdin, give := p.in.during()
 	defer give()
 	if p.language != runners.TypeScript && p.language != runners.JavaScript || readsKeys.MatchString(code) {
@@ -272,6 +286,9 @@ func (p *repl) evaluate(ctx context.Context, code string) error {
 	}
 	if out.Continued != nil && out.Continued.Exited {
 		return &exitError{out.ExitCode}
+	}
+	if out.Continued != nil && out.Continued.Kept {
+		p.files = nil // the session has them
 	}
 	return p.tellSession(out.Continued)
 }

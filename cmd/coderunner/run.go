@@ -36,6 +36,9 @@ func newRun(cfg *Config) *cobra.Command {
 			"  coderunner run --allow-net=api.example.com fetch.py\n" +
 			"  coderunner run -c 'console.log(6 * 7)'",
 		Args: func(cmd *cobra.Command, args []string) error {
+			if o.code != "" && o.eval != "" {
+				return errors.New("-c and -e each have a program: put both texts into one")
+			}
 			if o.code+o.eval != "" || len(args) == 0 && !term.IsTerminal(int(os.Stdin.Fd())) {
 				return nil
 			}

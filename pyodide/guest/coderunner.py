@@ -184,6 +184,8 @@ def _compile(p, main):
         _interpreter.set_environ({**_ENV, **_interpreter.environ, **(p["env"] or {})})
         beside = os.path.dirname(_report.home + name)
         sys.path[:0] = [beside, ""] if p.get("session") else [beside]  # "": as in a REPL and in a notebook
+        if "/" in name:
+            _place(main, name)
     if "offered" in p:
         sys.meta_path.append(_Finder(p["offered"], call, _interpreter.look_again))
     _interpreter.unshadow(os.listdir())
@@ -195,6 +197,16 @@ def _compile(p, main):
     if code is not None:
         return None, code, ""
     return _program.compile_tree(_program.parse(source, name), source, name)
+
+
+def _place(main, name):
+    """Has a program below the working directory find the packages that it is in, and
+    what is beside them, as under python -m."""
+    parts = name.split("/")[:-1]
+    tops = ["/".join(parts[:n]) for n in range(len(parts))]
+    sys.path += [_report.home + top for top in reversed(tops)]
+    top = next((n for n in range(len(parts)) if os.path.exists("/".join([*parts[: n + 1], "__init__.py"]))), 0)
+    main["__package__"] = ".".join(parts[top:])
 
 
 def _continue():

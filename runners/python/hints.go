@@ -265,7 +265,11 @@ func (j *job) moduleHint(message string) string {
 		return "" // a submodule that its package lacks
 	}
 	if p, have := j.pk.has(project); have {
-		return "The package " + project + " is here, but has no module of that name; it has " + strings.Join(topModules(p.Tree), ", ") + ". " + ownFile
+		text := "The package " + project + " is here, but has no module of that name"
+		if modules := topModules(p.Tree); len(modules) > 0 {
+			text += "; it has " + strings.Join(modules, ", ")
+		}
+		return text + ". " + ownFile
 	}
 	if other := instead[project]; other == postgres || other == mysql {
 		return "Instead of " + project + ", use " + other + "." // it needs a library in C

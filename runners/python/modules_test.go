@@ -127,8 +127,10 @@ func TestHints(t *testing.T) {
 		"lazy.py": "def parquet():\n  try: import pyarrow\n  except ImportError: raise ImportError('Use pip or conda to install the pyarrow package.')\ndef f():\n  import gamma_ray\ndef binary():\n  try: import binary\n  except ImportError: raise ImportError('Use pip or conda to install the binary package.')\n",
 		"gone.py": "import lazy.inside"}, `binary; extra == "binary"`, `pyarrow; extra == "parquet"`))
 	x.add(pure("pynamed", "1.0", map[string]string{"named/__init__.py": "", "_private.py": "", "single.py": ""}))
+	x.add(pure("hollow", "1.0", nil))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ code, want string }{
+		{"import hollow", "The package hollow is here, but has no module of that name. Another version"},
 		{"import pynamed", "The package pynamed is here, but has no module of that name; it has named, single. Another version or package goes into the argument packages"},
 		{"import lazy\nlazy.f()", "name it in the argument packages (--package on the command line); it is most likely gamma-ray."},
 		{"import importlib\nimportlib.import_module(''.join(['lazy', '_one']))", "it is most likely lazy-one."},
