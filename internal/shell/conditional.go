@@ -193,7 +193,7 @@ func (t *tester) regexp(s string, f field) bool {
 	if b.Len() > maxRegexp {
 		return t.fail(errorf("a regular expression may have at most %d bytes", maxRegexp))
 	}
-	re, err := regex.Dialect{Extended: true, Fold: t.sh.opts.nocasematch}.Compile(b.String())
+	re, err := regex.Dialect{Extended: true, Strict: true, Fold: t.sh.opts.nocasematch}.Compile(b.String())
 	if err != nil {
 		t.code = 2
 		return false

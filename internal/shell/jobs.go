@@ -113,6 +113,10 @@ func (sh *shell) awaitChild(pid int, interruptible bool) (child, status int) {
 	}
 	w, e = sh.p.Wait(ctx, pid, 0)
 	if e != abi.OK {
+		if s := sh.fatal(); s != 0 && !sh.shared {
+			sh.die(s)
+			return 0, sh.status
+		}
 		if s := sh.next(); s != 0 {
 			return 0, 128 + int(s)
 		}

@@ -239,6 +239,13 @@ func (sh *shell) syntaxError(prefix, text string, err error) string {
 	line := int(pe.Pos.Line())
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	at := func(line int) string { return fmt.Sprintf("%s: line %d: ", prefix, sh.src.line(line)+first) }
+	if messages, _, ok := conditionErrors(text, pe); ok {
+		said := ""
+		for _, m := range messages {
+			said += at(1+strings.Count(text[:m.at], "\n")) + original(m.text) + "\n"
+		}
+		return said
+	}
 	if quote, ok := unclosed(pe.Text); ok {
 		return at(line) + "unexpected EOF while looking for matching `" + quote + "'\n"
 	}

@@ -198,6 +198,11 @@ func (sh *shell) runText(src *source, command string) error {
 		prefix = src.name
 	}
 	sh.write(2, sh.syntaxError(prefix, src.text, err))
+	if pe, ok := errors.AsType[syntax.ParseError](err); ok && sh.levels == 0 {
+		if _, unended, ok := conditionErrors(src.text, pe); ok && !unended {
+			return err // bash takes it for the end of the text
+		}
+	}
 	sh.status = 2
 	return err
 }

@@ -79,7 +79,8 @@ type shell struct {
 	current     *syntax.Stmt      // what BASH_COMMAND shows
 	currentSrc  *source           // which that is of
 	trapping    bool
-	trapStatus  int // the status before the trap
+	trapStatus  int           // the status before the trap
+	killed      kernel.Signal // that ends the shell, after its EXIT trap
 	status      int
 	before      int // the status before the command in progress
 	substatus   int // of the last command substitution
@@ -287,5 +288,8 @@ func (sh *shell) finish() int {
 		}
 	}
 	sh.close()
+	if sh.killed != 0 {
+		return 128 + int(sh.killed)
+	}
 	return sh.status & 0xff
 }

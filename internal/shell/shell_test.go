@@ -111,9 +111,9 @@ func TestIncomplete(t *testing.T) {
 // TestInstead: what is missing is bash's message, and the way out where there is one.
 func TestInstead(t *testing.T) {
 	m := machine{lookup: commands.Lookup, names: commands.Names()}
-	got := m.run(t, t.Context(), "", "-c", "git log; nosuch; getent passwd; command -v sudo")
+	got := m.run(t, t.Context(), "", "-c", "git log; nosuch; pstree; command -v sudo")
 	want := "bash: line 1: git: command not found; use diff -u and patch: there is no version control here\nbash: line 1: nosuch: command not found\n" +
-		"bash: line 1: getent: command not found; use grep on /etc/passwd, /etc/group or /etc/hosts\n"
+		"bash: line 1: pstree: command not found; use ps: there is no terminal here\n"
 	if got.stderr != want || got.code != 1 {
 		t.Errorf("%d %q, want %q", got.code, got.stderr, want)
 	}

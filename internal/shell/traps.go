@@ -119,10 +119,14 @@ func (sh *shell) runTraps() {
 		case text != "":
 			sh.trap(text)
 		case !ok && s != kernel.SIGCHLD:
-			sh.status, sh.jump = 128+int(s), jump{kind: exits}
+			sh.die(s)
 		}
 	}
 }
+
+// die ends the shell by a signal. The EXIT trap sees the status of the command before, as
+// in bash, and does not change what the shell ends with.
+func (sh *shell) die(s kernel.Signal) { sh.killed, sh.jump = s, jump{kind: exits} }
 
 // hideTraps returns the traps that a function does not inherit, which are not set
 // while it runs.

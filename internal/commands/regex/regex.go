@@ -33,6 +33,9 @@ type Dialect struct {
 	Fold     bool
 	Lines    bool // ^ and $ match at line ends inside, too
 	Whole    bool // only all of the text matches
+	Strict   bool // as regcomp reads an ERE: *a and a{x} are errors, a lone ) is itself
+	// Warn is called for a repetition of nothing, which an ERE ignores.
+	Warn func(operator string)
 }
 
 // CompileBasic compiles a basic expression, with case folded or not.

@@ -51,6 +51,12 @@ func (t *translator) step() error {
 		return t.special(ch)
 	}
 	switch ch {
+	case '{':
+		if t.Strict {
+			return errors.New("Invalid preceding regular expression")
+		}
+		t.at++
+		t.plain('{')
 	case '*':
 		t.at++
 		return t.repeat('*')
@@ -89,6 +95,10 @@ func (t *translator) special(ch byte) error {
 	case '(':
 		return t.group()
 	case ')':
+		if t.depth == 0 && t.Strict {
+			t.plain(')')
+			return nil
+		}
 		if t.depth == 0 {
 			return errors.New(`Unmatched ) or \)`)
 		}
@@ -193,7 +203,10 @@ func (t *translator) repeat(op byte) error {
 			t.plain('*')
 			return nil
 		}
-		if t.Extended && op != '{' {
+		if t.Extended && op != '{' && !t.Strict {
+			if t.Warn != nil {
+				t.Warn(string(rune(op)))
+			}
 			return nil // GNU ignores it, as after "(" and "|"
 		}
 		return errors.New("Invalid preceding regular expression")

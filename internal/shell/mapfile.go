@@ -1,0 +1,144 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// mapping is a call of mapfile or readarray.
+type mapping struct {
+	name     string // of the builtin
+	into     string
+	fd       int
+	delim    byte
+	trim     bool
+	limit    int // of lines, 0 without one
+	skip     int
+	origin   int // -1 to replace the array
+	callback string
+	quantum  int // lines from one call of the callback to the next
+	lines    []string
+}
+
+// mapfile is mapfile and readarray.
+func (sh *shell) mapfile(args []string) int {
+	m := mapping{name: args[0], into: "MAPFILE", delim: '\n', origin: -1, quantum: 5000}
+	args = args[1:]
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		a := args[0]
+		args = args[1:]
+		if a == "--" {
+			break
+		}
+		if a == "-t" {
+			m.trim = true
+			continue
+		}
+		if rest, ok := strings.CutPrefix(a, "-t"); ok {
+			m.trim, a = true, "-"+rest
+		}
+		value := a[2:]
+		if value == "" && len(args) > 0 {
+			value, args = args[0], args[1:]
+		}
+		if status := m.option(sh, a[:2], value); status != 0 {
+			return status
+		}
+	}
+	if len(args) > 0 {
+		m.into = args[0]
+	}
+	if sh.fds[m.fd] == nil {
+		sh.errorf("%s: %d: invalid file descriptor: Bad file descriptor", m.name, m.fd)
+		return 1
+	}
+	return m.run(sh)
+}
+
+// option sets an option with its value, and returns a status that is not 0 if that fails.
+func (m *mapping) option(sh *shell, option, value string) int {
+	into, least, wrong := (*int)(nil), 0, "invalid line count"
+	switch option {
+	case "-d":
+		if m.delim = 0; value != "" {
+			m.delim = value[0]
+		}
+		return 0
+	case "-C":
+		m.callback = value
+		return 0
+	case "-c":
+		into, least, wrong = &m.quantum, 1, "invalid callback quantum"
+	case "-n":
+		into = &m.limit
+	case "-s":
+		into = &m.skip
+	case "-O":
+		into, wrong = &m.origin, "invalid array origin"
+	case "-u":
+		into, wrong = &m.fd, "invalid file descriptor specification"
+	default:
+		return sh.usage(m.name, option+": invalid option", m.name+" [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]")
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(value))
+	if *into = n; err != nil || n < least {
+		sh.errorf("%s: %s: %s", m.name, value, wrong)
+		return 1
+	}
+	return 0
+}
+
+// run reads the lines. The callback is called before the line that it is told of is in
+// the array.
+func (m *mapping) run(sh *shell) int {
+	for n := 1; m.limit == 0 || n <= m.limit; {
+		line, err := sh.readLine(m.fd, m.delim, true)
+		if errors.Is(err, errMemory) || !sh.room(int64(len(line))+elementCost) {
+			sh.exhausted(errMemory)
+			return 1
+		}
+		if err != nil && line == "" {
+			break
+		}
+		if m.skip--; m.skip >= 0 {
+			continue
+		}
+		if !m.trim && err == nil {
+			line += string(m.delim)
+		}
+		if m.callback != "" && n%m.quantum == 0 {
+			if status := m.store(sh); status != 0 {
+				return status
+			}
+			sh.evalText(fmt.Sprintf("%s %d %s", m.callback, m.origin, "'"+strings.ReplaceAll(line, "'", `'\''`)+"'"))
+			if sh.stopped() {
+				return sh.status
+			}
+		}
+		m.lines = append(m.lines, line)
+		n++
+	}
+	return m.store(sh)
+}
+
+// store puts the lines that were read into the array, and moves its origin behind them.
+func (m *mapping) store(sh *shell) int {
+	if m.origin < 0 {
+		if err := sh.setList(m.into, m.lines); err != nil {
+			sh.reportIn(m.name, err)
+			return 1
+		}
+		m.origin, m.lines = len(m.lines), nil
+	}
+	for _, s := range m.lines {
+		if err := sh.setElement(m.into, strconv.Itoa(m.origin), s, false); err != nil {
+			sh.reportIn(m.name, err)
+			return 1
+		}
+		m.origin++
+	}
+	m.lines = nil
+	return 0
+}
