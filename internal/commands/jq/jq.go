@@ -47,7 +47,7 @@ func Main(c *command.Call) int {
 	j := &run{c: c, o: o, indent: "  ", order: order}
 	input := &input{j: j, names: names}
 	j.in = input
-	query, err := gojq.Parse(source)
+	query, err := gojq.Parse(located(source))
 	if err != nil {
 		c.Errorf("error: %s\njq: 1 compile error", mistaken(source, err))
 		return 3

@@ -95,3 +95,13 @@ func short(v string) string {
 	}
 	return kind + " (" + strings.ToValidUTF8(text[:11], "") + "...)"
 }
+
+// located replaces $__loc__, which gojq lacks, by what jq makes of it.
+func located(source string) string {
+	const name = "$__loc__"
+	for at := strings.Index(source, name); at >= 0; at = strings.Index(source, name) {
+		line := 1 + strings.Count(source[:at], "\n")
+		source = fmt.Sprintf(`%s{"file":"<top-level>","line":%d}%s`, source[:at], line, source[at+len(name):])
+	}
+	return source
+}

@@ -150,7 +150,9 @@ func (g *grepper) one(kind, s string, fold bool) (regex.Pattern, error) {
 		}
 		return regex.CompilePerl(s, fold)
 	case "E":
-		return regex.Dialect{Fold: fold, Extended: true, Whole: g.whole}.Compile(s)
+		return regex.Dialect{Fold: fold, Extended: true, Whole: g.whole, Warn: func(op string) {
+			g.c.Warnf("grep: warning: %s at start of expression\n", op)
+		}}.Compile(s)
 	}
 	return regex.Dialect{Fold: fold, Whole: g.whole}.Compile(s)
 }

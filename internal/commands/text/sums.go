@@ -6,14 +6,10 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
-	"encoding/base32"
-	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
-	"math"
 	"strings"
 
 	"golang.org/x/crypto/blake2b"
@@ -269,88 +265,4 @@ func checksums(c *command.Call, files []string, add func(sum uint32, b byte) uin
 		return nil
 	})
 	return c.Status
-}
-
-// Base64 is base64 and base32.
-func Base64(c *command.Call) int {
-	o := c.Parse("d,decode D i,ignore-garbage w,wrap=")
-	wrap := c.Int(o.Value("w", "76"), 0, math.MaxInt, "invalid wrap size: %s")
-	if len(o.Args) > 1 {
-		return c.Extra(o.Args[1])
-	}
-	encode := func(w io.Writer) io.WriteCloser { return base64.NewEncoder(base64.StdEncoding, w) }
-	decode := func(r io.Reader) io.Reader { return base64.NewDecoder(base64.StdEncoding, r) }
-	alphabet := "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
-	if c.Name == "base32" {
-		encode = func(w io.Writer) io.WriteCloser { return base32.NewEncoder(base32.StdEncoding, w) }
-		decode = func(r io.Reader) io.Reader { return base32.NewDecoder(base32.StdEncoding, r) }
-		alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567="
-	}
-	c.Each(o.Args, func(name string, r io.Reader) error {
-		if o.On("d") || o.On("D") {
-			if o.On("i") {
-				r = &keeping{r, alphabet}
-			}
-			if _, err := io.Copy(c.Out, decode(r)); err != nil {
-				if errors.Is(err, command.ErrStopped) {
-					return err
-				}
-				c.Fail("invalid input")
-			}
-			return nil
-		}
-		w := &wrapper{w: c.Out, width: wrap}
-		enc := encode(w)
-		_, err := io.Copy(enc, r)
-		enc.Close()
-		if w.column > 0 && wrap > 0 {
-			c.Print("\n")
-		}
-		return err
-	})
-	return c.Status
-}
-
-// keeping drops all bytes that are not in a set.
-type keeping struct {
-	r   io.Reader
-	set string
-}
-
-func (k *keeping) Read(b []byte) (int, error) {
-	n, err := k.r.Read(b)
-	kept := 0
-	for _, ch := range b[:n] {
-		if strings.IndexByte(k.set, ch) >= 0 {
-			b[kept] = ch
-			kept++
-		}
-	}
-	return kept, err
-}
-
-// wrapper breaks lines at a width.
-type wrapper struct {
-	w      io.Writer
-	width  int
-	column int
-}
-
-func (w *wrapper) Write(b []byte) (int, error) {
-	total := len(b)
-	for w.width > 0 && len(b) > 0 {
-		n := min(len(b), w.width-w.column)
-		if _, err := w.w.Write(b[:n]); err != nil {
-			return 0, err
-		}
-		b = b[n:]
-		if w.column += n; w.column == w.width {
-			w.column = 0
-			if _, err := fmt.Fprint(w.w, "\n"); err != nil {
-				return 0, err
-			}
-		}
-	}
-	_, err := w.w.Write(b)
-	return total, err
 }
