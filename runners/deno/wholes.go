@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"bytes"
 	"path/filepath"
 	"slices"
 
@@ -46,8 +47,21 @@ func (i *installer) exporting(p *prepared, program *jsparse.Program) *jsparse.Pr
 func commonJS(dir, path string) bool {
 	if path == "" {
 		esm, text := mainModule(dir)
-		return len(text) > 0 && !esm && !compiledDefault(text)
+		return len(text) > 0 && !esm && !linked(text) && !compiledDefault(text)
 	}
 	text, err := readScript(filepath.Join(dir, filepath.FromSlash(path+endingOf(dir, path))))
-	return err == nil && len(text) > 0 && !exporting.Match(text) && !compiledDefault(text)
+	return err == nil && len(text) > 0 && !linked(text) && !compiledDefault(text)
+}
+
+// linked reports whether a text may be an ES module's, whatever its name: a line of it
+// imports or exports, or it is minified and ends with what it exports.
+func linked(text []byte) bool {
+	for _, begin := range []string{"import", "export"} {
+		for _, after := range []string{" ", "{", "*", "\"", "'"} {
+			if bytes.HasPrefix(text, []byte(begin+after)) || bytes.Contains(text, []byte("\n"+begin+after)) || bytes.Contains(text, []byte(";"+begin+after)) {
+				return true
+			}
+		}
+	}
+	return bytes.Contains(text, []byte("}export"))
 }
