@@ -64,6 +64,13 @@ var wantedBy = map[string]map[string][]string{
 	},
 }
 
+// wantedByText are likewise projects that a package needs for what a text of the
+// program names: lambdify(x, e, "numpy"), jwt.encode(payload, key, "RS256").
+var wantedByText = map[string]map[string]string{
+	"pyjwt": {"RS256": "cryptography", "RS512": "cryptography", "ES256": "cryptography", "PS256": "cryptography", "EdDSA": "cryptography"},
+	"sympy": {"numpy": "numpy", "scipy": "scipy"},
+}
+
 // maxExtras bounds the requirements that are prepared.
 const maxExtras = 20
 
@@ -131,6 +138,11 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		for name, any := range wantedBy[p.Name] {
 			if words[name] {
 				named = append(named, in.firstOf(any, list)...)
+			}
+		}
+		for text, project := range wantedByText[p.Name] {
+			if slices.Contains(found.Texts, text) {
+				named = append(named, in.firstOf([]string{project}, list)...)
 			}
 		}
 		for _, e := range list {

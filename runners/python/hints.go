@@ -27,13 +27,13 @@ var (
 	serves      = regexp.MustCompile(`\bserve_forever\(|\brun_simple\(|\buvicorn\.run\(|\.run\([^)\n]*\b(?:debug|host|port)=|\b(?:app|server|socketio)\.run\(`)
 	variable    = regexp.MustCompile(`^'[A-Za-z_][A-Za-z0-9_]*'$`)
 	elsewhere   = regexp.MustCompile(`'/(?:mnt/data|content|kaggle)/`) // where other sandboxes have files
-	lacking     = regexp.MustCompile(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named ')([A-Za-z][\w.-]*)`)
+	lacking     = regexp.MustCompile(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named '|\bDo you have )([A-Za-z][\w.-]*)`)
 	noFile      = regexp.MustCompile(`^\[Errno \d+\] No such file or directory: '([\w.+-]+)'$`)
 	starting    = regexp.MustCompile(`\b(?:subprocess|Popen|check_call|check_output|create_subprocess_exec|run)\b`)
 	nested      = regexp.MustCompile(`^(?:\S+ cannot be called from a running event loop|This event loop is already running|Cannot run the event loop while another loop is running)$`)
 	noFormat    = regexp.MustCompile(`^(?:'(WEBP|AVIF)'|unknown file extension: \.(webp|avif)|(?:en|de)coder (\w+) not available)$`)
 	noMovie     = regexp.MustCompile(`^(?:unknown file extension: \.(?:mp4|m4v|mov|avi|mkv|webm)|Requested MovieWriter \(ffmpeg\w*\) not available)$`)
-	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b`)
+	saysPip     = regexp.MustCompile(`(?i)\b(?:pip|conda) install\b|\b(?:using|use) pip\b|\bDo you have [\w.-]+ installed\?`)
 )
 
 // notHere are modules of Python's library that this runtime does not have, and why.
@@ -122,6 +122,7 @@ var plainHints = []struct {
 	{"", noMovie.MatchString, noVideo},
 	{"LookupError", has("nltk.download("), noCorpus},
 	{"MissingCorpusError", nil, noCorpus}, // TextBlob's
+	{"ModuleNotFoundError", is("No module named 'rtmidi'"), "There are no MIDI ports here: mido and music21 write files."},
 	{"ImportError", begins("no pq wrapper available"), "There is no libpq here: use " + postgres + "."},
 }
 

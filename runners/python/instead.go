@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coderunner/runners"
+	"coderunner/runners/python/imports"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
@@ -30,6 +31,7 @@ var instead = map[string]string{
 	"lxml": "xml.etree.ElementTree and html.parser", "regex": "re",
 	"uvloop": "asyncio", "gevent": "asyncio", "ray": "multiprocessing", "pycurl": "requests", "scrapy": "requests and beautifulsoup4",
 	"pynacl": "hashlib, hmac and secrets", "paramiko": "subprocess (there is no other machine)", "xxhash": "hashlib",
+	"cvxpy": "scipy", "cvxpy-base": "scipy", "ortools": "scipy",
 	"argon2-cffi-bindings": "bcrypt or hashlib.scrypt",
 	"cryptography":         "hashlib, hmac and secrets", "pycryptodome": "hashlib, hmac and secrets",
 	"selenium": "html.parser (there is no browser)", "playwright": "html.parser (there is no browser)",
@@ -49,6 +51,18 @@ const (
 // resolver's reason.
 var neededBy = regexp.MustCompile(`\(needed by ([a-z0-9-]+) `)
 
+// imported matches the module that the last line of a traceback imports.
+var imported = regexp.MustCompile(`^ +(?:import|from) (\w+)`)
+
+// importedBy returns the module that the last line of a traceback imports, or "".
+func importedBy(traceback string) string {
+	_, line, _ := strings.Cut(strings.TrimPrefix(lastFrame(traceback), "\n"), "\n")
+	if m := imported.FindStringSubmatch(line); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // advise adds to the error of packages that cannot be installed what the program
 // could use instead, and, for whoever runs the server, what to set.
 func (j *job) advise(ctx context.Context, e *runners.Error) {
@@ -66,6 +80,11 @@ func (j *job) advise(ctx context.Context, e *runners.Error) {
 			continue
 		}
 		name := r.Name
+		if module := importedBy(e.Traceback); module != "" {
+			if named := imports.Project(module, lock.ByImport).Name; instead[named] != "" {
+				name = named // not what that wants
+			}
+		}
 		if by := neededBy.FindStringSubmatch(p.Reason); by != nil && (instead[name] == "" || instead[by[1]] != "") {
 			name = by[1]
 		}

@@ -33,6 +33,7 @@ type job struct {
 	pip      *micropip         // what the running program may install
 	brings   bool              // program has own modules, which may shadow packages'
 	left     time.Duration     // of the time limit, after the analysis
+	ahead    bool              // a later run has a snapshot of its imports, if they are fit for one
 	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
 
 	host    *hostdirs.Dirs // of the interpreter, unless it is live

@@ -137,6 +137,8 @@ func TestHints(t *testing.T) {
 		{"import importlib\nimportlib.import_module(''.join(['psyco', 'pg']))", "Instead of psycopg, use sqlite3, or pg8000"},
 		{"raise ImportError('no pq wrapper available.\\nAttempts made:')", "There is no libpq here: use sqlite3"},
 		{"class MissingCorpusError(Exception): pass\nraise MissingCorpusError('simply run python -m textblob.download_corpora')", "NLTK's data are no package"},
+		{"raise NotImplementedError('Do you have cryptography installed?')", "There is no pip here"},
+		{"import importlib\nimportlib.import_module(''.join(['rt', 'midi']))", "no MIDI ports"},
 		{"import tkinter.ttk", "not in this runtime"},
 		{"import venv", "No environment is needed here"},
 		{"import msvcrt", "on Windows only"},

@@ -53,6 +53,8 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		o.exceeded(runners.TimedOut, limits)
 		if j.in.Sockets().Uncalled() || o.Error.Traceback == "" && serves.MatchString(j.req.Code) || serving(o.Error.Traceback) {
 			o.Error.Message += "\n" + noServer
+		} else if j.ahead && importedBy(o.Error.Traceback) != "" {
+			o.Error.Message += fmt.Sprintf("\nThe import had %.1f s of a processor: run the program again, for what its packages import is kept.", res.CPUTime.Seconds())
 		}
 	case pyodide.Flooded:
 		o.exceeded(runners.OutputLimit, limits)

@@ -307,10 +307,19 @@ func TestExtras(t *testing.T) {
 	})
 	x.module("matplotlib", "1.0")
 	x.module("sympy", "1.0")
+	x.add(wheeltest.Wheel{
+		Filename: "PyJWT-2.0-py3-none-any.whl",
+		Files:    map[string]string{"jwt/__init__.py": "def encode(data, algorithm):\n  import cryptography"},
+		Requires: []string{`cryptography; extra == "crypto"`},
+	})
+	x.module("cryptography", "1.0")
 	x.addBytes("native-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ what, code, want, installed string }{
 		{"in no extra", "import sympy\nif 0: sympy.plot_implicit\n1", "1", "matplotlib 1.0, sympy 1.0"},
+		{"in no extra, by a text", "import sympy\nif 0: sympy.lambdify(1, 2, 'numpy')\n1", "1", "numpy 1.0, sympy 1.0"},
+		{"an algorithm's package", "import jwt\njwt.encode(1, 'RS256')", "", "cryptography 1.0, pyjwt 2.0"},
+		{"another algorithm", "import jwt\nif 0: jwt.encode(1, 'HS256')\n1", "1", "pyjwt 2.0"},
 		{"in no extra and not used", "import sympy\nif 0: sympy.solve\n1", "1", "sympy 1.0"},
 		{"used", "import frames\nframes.sheet, frames.to_excel()", "(None, '1.0')", "frames 1.0, sheet 1.0, sheet-core 1.0"},
 		{"not reached", "import frames\nif not frames: frames.to_excel()\n1", "1", "frames 1.0"},

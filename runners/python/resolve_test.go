@@ -284,6 +284,10 @@ func TestInstead(t *testing.T) {
 	if o := run(t, reachable, "import modin"); o.Error == nil || o.Error.Hint != "Instead of modin, use pandas." {
 		t.Errorf("%+v", o.Error)
 	}
+	x.add(wheeltest.Wheel{Filename: "dask-1.0-py3-none-any.whl", Files: map[string]string{"dask/__init__.py": "", "dask/frames.py": "import other"}})
+	if o := run(t, reachable, "import dask\ntry: import other\nexcept ImportError: pass\nimport dask.frames"); o.Error == nil || o.Error.Hint != "Instead of dask, use pandas." {
+		t.Errorf("%+v", o.Error)
+	}
 	o := run(t, reachable, "import polars, psycopg")
 	refused(t, o, "polars", "only wheels for win")
 	if want := "Instead of polars, use pandas; instead of psycopg, use " + postgres + "."; o.Error.Hint != want {

@@ -155,6 +155,7 @@ func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
 		if z != nil {
 			j.snapshot, j.release = z, release
 		}
+		j.ahead = z == nil && !j.engine.snapshots.builder.Failed(r.key())
 	}
 }
 

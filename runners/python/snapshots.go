@@ -20,7 +20,7 @@ import (
 // taken after these imports. In a server the first run with a set has the
 // snapshot made in the background, and no run waits for it. Other processes may
 // not live that long: there the second run makes it, within the program's time
-// limit. A set that was found unfit, or takes too long, is not tried again.
+// limit. A set that was found unfit, or takes too long twice, is not tried again.
 //
 // The importing interpreter runs only the packages' code, never a program's, and
 // has no access to the host; the same holds for those that compile packages.
@@ -36,7 +36,8 @@ const (
 // snapshot.
 const findLimit = 100 * time.Millisecond
 
-// waitLimit bounds the time for which a run waits for its snapshot to be made.
+// waitLimit bounds the time for which a run waits for its snapshot to be made; half
+// of what it waits where that was too short before.
 const waitLimit = 20 * time.Second
 
 // recipe describes a snapshot: mounts and imports.
@@ -60,7 +61,8 @@ type snapshots struct {
 	rt      *pyodide.Runtime
 	log     *zap.Logger
 	builder *builder.Builder
-	waits   bool // whether a run may wait until its snapshot is made
+	waits   bool          // whether a run may wait until its snapshot is made
+	wait    time.Duration // for how long
 
 	mu    sync.Mutex
 	open  map[string]*snapshotUse // by recipe key; guarded by mu
@@ -78,7 +80,7 @@ type snapshotUse struct {
 
 func newSnapshots(rt *pyodide.Runtime, c *cache.Cache, log *zap.Logger, waits bool) *snapshots {
 	return &snapshots{
-		rt: rt, log: log, waits: waits, open: map[string]*snapshotUse{},
+		rt: rt, log: log, waits: waits, wait: waitLimit, open: map[string]*snapshotUse{},
 		builder: builder.New(builder.Options{
 			Cache: c, Kind: "snapshot", MaxEntries: maxSnapshots, MaxBytes: maxSnapshotBytes, MaxFailures: 1, Log: log,
 		}),
@@ -196,8 +198,13 @@ func (s *snapshots) makeWithin(ctx context.Context, r recipe, limit time.Duratio
 		s.builder.Fail(key)
 		return nil, nil
 	}
-	if limit <= 0 || limit > waitLimit {
-		limit = waitLimit
+	most := s.wait
+	slow := s.builder.Noted(ctx, "slow", note)
+	if slow {
+		most *= 2 // the machine may have been busy
+	}
+	if limit <= 0 || limit > most {
+		limit = most
 	}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -205,14 +212,16 @@ func (s *snapshots) makeWithin(ctx context.Context, r recipe, limit time.Duratio
 		z, release, err = s.make(ctx, r)
 		return err
 	})
-	switch {
-	case err == nil || ctx.Err() != nil:
-	case errors.Is(err, pyodide.ErrUnfit) || within.Err() != nil && limit == waitLimit:
-		s.builder.Note(ctx, "unfit", note)
-		fallthrough
-	default:
-		s.builder.Fail(key) // so the next run does not wait
+	if err == nil || ctx.Err() != nil {
+		return z, release
 	}
+	switch late := within.Err() != nil && limit >= s.wait; {
+	case errors.Is(err, pyodide.ErrUnfit) || late && slow:
+		s.builder.Note(ctx, "unfit", note)
+	case late:
+		s.builder.Note(ctx, "slow", note)
+	}
+	s.builder.Fail(key) // so the next run does not wait
 	return z, release
 }
 

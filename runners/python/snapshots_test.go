@@ -2,10 +2,12 @@ package python
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"coderunner/cache"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 )
@@ -103,6 +105,35 @@ func TestSnapshotOfLater(t *testing.T) {
 	const code = "import pydantic, sys\nsorted(n for n in sys.modules if n.startswith('pydantic'))"
 	run(t, r, code) // has the snapshot already where the tests' cache is an earlier run's
 	value(t, run(t, r, code), "['pydantic', 'pydantic.fields']")
+}
+
+// TestSnapshotLate has an import that takes longer than a run waits, which may be the
+// machine's fault once.
+func TestSnapshotLate(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("looper", "1.0", map[string]string{"looper.py": "while True: pass\n"}))
+	dir := t.TempDir()
+	run := func() (noted []bool) {
+		r := x.newRunner(base{}, false, dir)
+		s := r.open.engine.snapshots
+		s.waits, s.wait = true, 100*time.Millisecond
+		if _, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: "import looper", Limits: runners.Limits{Timeout: time.Second}}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := r.cfg.Cache.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{"wanted", "slow", "unfit"} {
+			noted = append(noted, slices.ContainsFunc(all, func(e cache.Entry) bool { return e.Kind == kind }))
+		}
+		return noted
+	}
+	for i, want := range [][]bool{{true, false, false}, {true, true, false}, {true, true, true}} {
+		if got := run(); !slices.Equal(got, want) {
+			t.Errorf("run %d: wanted, slow, unfit: %v, want %v", i+1, got, want)
+		}
+	}
 }
 
 // TestSnapshotUnfit has packages that cannot be put into a snapshot. A server's
