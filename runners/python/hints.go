@@ -29,6 +29,7 @@ var (
 	elsewhere   = regexp.MustCompile(`'/(?:mnt/data|content|kaggle)/`) // where other sandboxes have files
 	lacking     = regexp.MustCompile(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named '|\bDo you have )([A-Za-z][\w.-]*)`)
 	noFile      = regexp.MustCompile(`^\[Errno \d+\] No such file or directory: '([\w.+-]+)'$`)
+	audioop     = regexp.MustCompile(`^No module named '(?:py)?audioop'$`)
 	starting    = regexp.MustCompile(`\b(?:subprocess|Popen|check_call|check_output|create_subprocess_exec|run)\b`)
 	nested      = regexp.MustCompile(`^(?:\S+ cannot be called from a running event loop|This event loop is already running|Cannot run the event loop while another loop is running)$`)
 	noFormat    = regexp.MustCompile(`^(?:'(WEBP|AVIF)'|unknown file extension: \.(webp|avif)|(?:en|de)coder (\w+) not available)$`)
@@ -122,6 +123,7 @@ var plainHints = []struct {
 	{"", noMovie.MatchString, noVideo},
 	{"LookupError", has("nltk.download("), noCorpus},
 	{"MissingCorpusError", nil, noCorpus}, // TextBlob's
+	{"ModuleNotFoundError", audioop.MatchString, "audioop was removed from Python in 3.13: the package audioop-lts has it, where there is a build of that; " + giveIt + ". Without it, use array and wave."},
 	{"ModuleNotFoundError", is("No module named 'rtmidi'"), "There are no MIDI ports here: mido and music21 write files."},
 	{"ImportError", begins("no pq wrapper available"), "There is no libpq here: use " + postgres + "."},
 }

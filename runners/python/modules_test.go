@@ -139,6 +139,7 @@ func TestHints(t *testing.T) {
 		{"class MissingCorpusError(Exception): pass\nraise MissingCorpusError('simply run python -m textblob.download_corpora')", "NLTK's data are no package"},
 		{"raise NotImplementedError('Do you have cryptography installed?')", "There is no pip here"},
 		{"import importlib\nimportlib.import_module(''.join(['rt', 'midi']))", "no MIDI ports"},
+		{"import importlib\nimportlib.import_module(''.join(['pyaudio', 'op']))", "audioop was removed from Python in 3.13"},
 		{"import tkinter.ttk", "not in this runtime"},
 		{"import venv", "No environment is needed here"},
 		{"import msvcrt", "on Windows only"},
