@@ -11,6 +11,7 @@ type Program struct {
 	Code     string
 	Filename string   // as tracebacks show it; "" means main.py
 	Args     []string // sys.argv[1:]
+	Dir      string   // the working directory, below the one at the start
 
 	// Analysis is that of Code with the name Filename, or nil. It spares the run
 	// from parsing the program.
@@ -118,6 +119,7 @@ type request struct {
 	Code        string            `json:"code"`
 	Filename    string            `json:"filename"`
 	Args        []string          `json:"args"`
+	Dir         string            `json:"dir,omitempty"`
 	Env         map[string]string `json:"env"`
 	NewZone     bool              `json:"new_zone"` // the snapshot was made in another
 	ResultLimit int               `json:"result_limit"`
@@ -146,7 +148,7 @@ type report struct {
 }
 
 func (p Program) request(env map[string]string) request {
-	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Env: env, ResultLimit: p.ResultLimit, Offered: p.Offered, Session: p.Session}
+	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Dir: p.Dir, Env: env, ResultLimit: p.ResultLimit, Offered: p.Offered, Session: p.Session}
 	if p.Analysis != nil {
 		r.Compiled = p.Analysis.compiled
 	}

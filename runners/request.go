@@ -16,6 +16,7 @@ type Request struct {
 	Code     string
 	Filename string   // as tracebacks show it; "" means main.py, main.js, main.ts, …
 	Below    bool     // Filename is its path below the working directory, not only its name
+	Dir      string   // the working directory, below that of the files; in Python and bash
 	Unlisted bool     // nobody gave it that name, so directory listings leave it out
 	Packages []string // "pydantic>=2", "npm:zod@3"
 	Args     []string

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,7 @@ var (
 	surelyAbove = regexp.MustCompile(`\.parent\.parent\b|\.parents\[[1-9]|dirname\([^()\n]*dirname\(|(?:__file__|__dirname|\bimport\.meta|\bcwd\(\)|\bsys\.path|\bdirname|BASH_SOURCE|\$0)[^\n]*["'/]\.\.["'/]`)
 	relative    = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*from[ \t]+(\.+)[\pL\pN_.]*[ \t]+import\b`)
 	imported    = regexp.MustCompile(`(?:\bfrom|\bimport|\bimport\(|\brequire\()\s*(?:"(\.\./[^"*?\[\n]+)"|'(\.\./[^'*?\[\n]+)')`)
+	upWord      = regexp.MustCompile(`\.\./[\pL\pN_./+-]{1,255}`)
 	plainPath   = regexp.MustCompile(`^[\w./-]+\.[cm]?[jt]sx?$`)
 )
 
@@ -33,7 +35,7 @@ func looksUp(file, code string, l runners.Language) bool {
 	}
 	real, err := filepath.EvalSymlinks(file)
 	switch {
-	case err != nil || real != filepath.Clean(file) || filepath.Dir(real) == "." || filepath.Ext(file) == ".ipynb":
+	case err != nil || real != filepath.Clean(file) || filepath.Dir(real) == "." || filepath.Ext(file) == ".ipynb" && l != runners.Python:
 		return false
 	case l == runners.Python:
 		return above.MatchString(code) || ofPackage(filepath.Dir(real), code)
@@ -73,8 +75,66 @@ func (b *beside) takeRelative(t text) {
 	}
 }
 
+// inCurrent reports whether a program's file is in the current directory.
+func inCurrent(file string) bool {
+	info, err := os.Lstat(file)
+	return err == nil && info.Mode().IsRegular() && filepath.Dir(filepath.Clean(file)) == "."
+}
+
+// placeAbove has a program that was given files above the current directory find them
+// there: its own directory is below others, as the current one is.
+func placeAbove(req *runners.Request) {
+	up := 0
+	for _, f := range req.Files {
+		n := 0
+		for rest := f.Path; strings.HasPrefix(rest+"/", "../"); n++ {
+			rest = strings.TrimPrefix(rest[2:], "/")
+		}
+		up = max(up, n)
+	}
+	if up == 0 {
+		return
+	}
+	parts := strings.Split(filepath.ToSlash(absolute(".")), "/")
+	dir := path.Join(parts[max(len(parts)-up, 0):]...)
+	for i, f := range req.Files {
+		req.Files[i].Path = path.Join(dir, f.Path)
+	}
+	req.Filename, req.Dir, req.Below = path.Join(dir, req.Filename), dir, true
+	req.Files = slices.DeleteFunc(req.Files, func(f runners.File) bool { return f.Path == req.Filename }) // --dir ..
+}
+
+// tellNamedAbove says which flags add the files above the current directory that a text
+// names, and reports whether there are any.
+func (b *beside) tellNamedAbove(code string, l runners.Language) (any bool) {
+	var names []string
+	for _, m := range literal.FindAllStringSubmatch(code, maxLookups) {
+		names = append(names, m[1]+m[2]+m[3])
+	}
+	if l == runners.Bash {
+		names = append(names, upWord.FindAllString(code, maxLookups)...)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		info, err := os.Stat(name)
+		if !strings.HasPrefix(name, "../") || err != nil || path.Base(path.Clean(name)) == ".." || b.hasBelow(path.Clean(name)) || !info.IsDir() && !info.Mode().IsRegular() {
+			continue
+		}
+		flag := map[bool]string{true: "--dir", false: "--file"}[info.IsDir()]
+		fmt.Fprintf(b.warn, "coderunner: %s: is above the program's directory, so the program does not see it (%s %[1]s)\n", printable(name), flag)
+		any = true
+	}
+	return any
+}
+
 // tellAbove says that a program looks above its directory, where it sees nothing.
 func (b *beside) tellAbove(code string, l runners.Language) {
+	if b.above && b.tellNamedAbove(code, l) {
+		return
+	}
+	if slices.ContainsFunc(b.files, func(f runners.File) bool { return strings.HasPrefix(f.Path, "../") }) {
+		return // of which it was given some
+	}
 	looks := surelyAbove.MatchString(code) || l == runners.Python && ofPackage(filepath.Base(b.dir), code)
 	for _, m := range imported.FindAllStringSubmatch(code, maxLookups) {
 		found, _ := filepath.Glob(filepath.Join(b.dir, m[1]+m[2]) + "*") // with its ending, or a directory

@@ -41,6 +41,7 @@ type beside struct {
 	shell   bool            // whether the program is one of bash, in which any word may name a directory
 	entries int             // that patterns have read
 
+	above     bool            // as in runOptions
 	here      *os.Root        // the current directory if the program's is below it
 	knownHere map[string]bool // as known
 }
@@ -56,7 +57,7 @@ type text struct {
 // Where it is below the current directory and names files above its own, its directory
 // is the current one.
 func filesFor(o runOptions, program string, below bool, code string, l runners.Language, args []string, warn io.Writer) (_ []runners.File, err error) {
-	b := &beside{known: map[string]bool{}, knownHere: map[string]bool{}, left: runners.MaxFilesBytes, warn: warn}
+	b := &beside{known: map[string]bool{}, knownHere: map[string]bool{}, left: runners.MaxFilesBytes, above: o.above, warn: warn}
 	dir := "."
 	if program != "-" {
 		if real, err := filepath.EvalSymlinks(program); err == nil {

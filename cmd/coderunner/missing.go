@@ -36,18 +36,22 @@ func notSeen(e *runners.Error, dir string, given []runners.File) string {
 		name := workPath.ReplaceAllString(m[1]+m[2], "")
 		for _, at := range []string{filepath.Join(dir, name), name} {
 			info, err := os.Stat(at)
+			from := fromHere(at)
+			if !filepath.IsLocal(name) {
+				from = name
+			}
 			switch {
 			case err != nil || at == "" || slices.ContainsFunc(given, func(f runners.File) bool { return f.Path == path.Clean(name) }) || filepath.Clean(at) == filepath.Clean(dir):
-			case !filepath.IsLocal(name):
+			case !filepath.IsLocal(name) && (filepath.IsAbs(name) || e.Type != "FileNotFoundError" || fromHere(dir) != "."):
 				shown := absolute(at)
 				if !info.IsDir() {
 					shown = filepath.Dir(shown)
 				}
 				return "coderunner: a program sees nothing outside of its directory: --allow-read=" + printable(shown) + " shows it this one, under that path\n"
 			case info.IsDir():
-				return "coderunner: the program was not given " + printable(name) + ": --dir " + printable(fromHere(at)) + " adds it\n"
+				return "coderunner: the program was not given " + printable(name) + ": --dir " + printable(from) + " adds it\n"
 			default:
-				return "coderunner: the program was not given " + printable(name) + ": --file " + printable(fromHere(at)) + " adds it\n"
+				return "coderunner: the program was not given " + printable(name) + ": --file " + printable(from) + " adds it\n"
 			}
 		}
 	}

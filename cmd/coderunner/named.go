@@ -11,12 +11,13 @@ import (
 
 // named takes a file or directory that the command line names. Its path is
 // relative to the program's directory if it is inside that, else what was
-// written if that is relative, else its name.
+// written if that is relative, and leads up only where placeAbove places the program
+// accordingly, else its name.
 func (b *beside) named(name string) error {
 	as := filepath.Clean(name)
 	if inside, err := filepath.Rel(b.dir, absolute(name)); err == nil && filepath.IsLocal(inside) {
 		as = inside
-	} else if !filepath.IsLocal(as) {
+	} else if !filepath.IsLocal(as) && (!b.above || filepath.IsAbs(as)) {
 		as = filepath.Base(absolute(name))
 	}
 	info, err := os.Stat(name)

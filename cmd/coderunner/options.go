@@ -25,6 +25,7 @@ type runOptions struct {
 	dirs     []string
 
 	unlimited bool   // no --max-output was given
+	above     bool   // files above the current directory keep their paths
 	flat      bool   // the program's directory is the working directory, also if it looks above that
 	reads     bool   // the policy shows programs files of the host
 	notSeen   string // what to print about a file that the program did not find

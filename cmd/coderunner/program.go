@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -70,9 +71,14 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		req.Filename = filepath.Base(file)
 	}
 	o.reads = slices.ContainsFunc(cfg.Permissions, func(p string) bool { return strings.HasPrefix(p, "--allow-read") || p == "--allow-all" || p == "-A" })
+	if in != nil && req.Below { // as Jupyter does
+		req.Dir = path.Dir(req.Filename)
+	}
+	o.above = !req.Below && o.session == "" && !o.flat && inCurrent(file) && (req.Language == runners.Python || req.Language == runners.Bash)
 	if req.Files, err = filesFor(o, file, req.Below, req.Code, req.Language, args, os.Stderr); err != nil {
 		return req, nil, err
 	}
+	placeAbove(&req)
 	if file != "-" {
 		req.Stdin = programStdin(os.Stdin, req.Language)
 		req.Terminal = req.Stdin != nil && term.IsTerminal(int(os.Stdin.Fd()))

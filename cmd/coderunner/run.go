@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -132,6 +133,11 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	}
 	if req.Language == runners.Bash && !o.json && out.Error != nil && out.Error.Type == "SyntaxError" {
 		out.Error = nil // the shell has printed its own
+	}
+	for i, f := range out.Files { // as the program names them
+		if rel, ok := strings.CutPrefix(f.Path, req.Dir+"/"); ok {
+			out.Files[i].Path = rel
+		}
 	}
 	return o.show(out, cfg.Limits, &first, stdout, stderr)
 }

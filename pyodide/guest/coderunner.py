@@ -186,6 +186,9 @@ def _compile(p, main):
         sys.path[:0] = [beside, ""] if p.get("session") else [beside]  # "": as in a REPL and in a notebook
         if "/" in name:
             _place(main, name)
+            if directory := p.get("dir"):
+                os.chdir(_report.home + directory)
+                sys.argv[0] = os.path.relpath(_report.home + name)
     if "offered" in p:
         sys.meta_path.append(_Finder(p["offered"], call, _interpreter.look_again))
     _interpreter.unshadow(os.listdir())

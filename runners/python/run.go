@@ -206,6 +206,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 			Filename:    shownName(j.req),
 			Analysis:    found,
 			Args:        j.req.Args,
+			Dir:         j.req.Dir,
 			Timeout:     max(j.left, 1),
 			ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
 			Offered:     slices.Sorted(maps.Keys(j.pip.offers)),
