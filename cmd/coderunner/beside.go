@@ -238,6 +238,7 @@ func (b *beside) search(t text) {
 			b.take(path.Join(dirs[i], name+".py"))
 			if dir := b.take(path.Join(dirs[i], name)); dir != "" {
 				b.takePackage(dir)
+				dirs = append(dirs, dir) // for its data
 			}
 		}
 	}

@@ -74,6 +74,7 @@ func TestFilesBeside(t *testing.T) {
 		{"a.py", "open('data.csv'); open(\"with space.txt\"); x = 'a.py'", "data.csv with space.txt", ""},
 		{"a.py", "import helper, os.path as p", "fromhelper.txt helper.py second.py", ""},
 		{"a.py", "try:\n  from pkg.sub import (mod,\n   other)\nexcept ImportError: import unused", "pkg/__init__.py pkg/sub/mod.py unused.py", ""},
+		{"a.py", "import pkg\nresources.files(pkg).joinpath('notes.txt'); open('.hidden.py')", "pkg/__init__.py pkg/notes.txt pkg/sub/mod.py", "coderunner: pkg/.hidden.py: is hidden"},
 		{"a.py", "importlib.import_module('unused')", "unused.py", ""},
 		{"a.py", "sys.path.insert(0, 'lib')\nimport plugin", "lib/math.ts lib/plugin.py", ""},
 		{"a.py", "Path(__file__).parent / 'deep' / 'data' / 'a.json'", "deep/b.json deep/data/a.json", ""},

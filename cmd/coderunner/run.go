@@ -114,6 +114,10 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err != nil {
 		return err
 	}
+	tellVariables(req, func(name string) bool {
+		value := os.Getenv(name)
+		return b.policy.HostEnv(name) || cfg.Secrets.Redact(value) != value // which it has a placeholder of
+	}, os.Stderr)
 	out, err := runOn(ctx, b, cfg, o.session, req)
 	err = errors.Join(err, b.Close())
 	if cfg.Record != "" {
