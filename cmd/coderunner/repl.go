@@ -75,7 +75,7 @@ type repl struct {
 	images         func(mime string, data []byte) (string, bool) // as the terminal shows them
 	shown          int                                           // images written to files
 	names          []string                                      // of the session's variables
-	files          []runners.File                                // for the next statement
+	given          map[string]bool                               // the paths of files that the session was given
 }
 
 // lineReader reads lines. Its errors are io.EOF and errInterrupted.
@@ -99,11 +99,6 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	p := &repl{replOptions: o, cfg: cfg, runner: b.languages()[o.language]}
-	if len(o.named.files)+len(o.named.dirs) > 0 {
-		if p.files, err = filesFor(o.named, "-", false, "", o.language, nil, os.Stderr); err != nil {
-			return err
-		}
-	}
 	p.stdout, p.stderr = openStreams(-1)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // see run
 	if o.session == "" {
@@ -114,6 +109,9 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(cfg.SessionDir)) }()
 	}
 	if p.store, err = openSessions(cfg, b.cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err != nil {
+		return err
+	}
+	if p.given, err = p.has(ctx); err != nil {
 		return err
 	}
 	p.images = func(string, []byte) (string, bool) { return "", false }
@@ -243,7 +241,11 @@ func (p *repl) evaluate(ctx context.Context, code string) error {
 	if p.language != runners.Python && p.language != runners.Bash && object.MatchString(code) {
 		code = "(" + strings.TrimSpace(code) + ")"
 	}
-	req := runners.Request{Language: p.language, Code: code, Packages: p.packages, Files: p.files, Limits: p.cfg.Limits, Stdout: p.stdout, Stderr: p.stderr}
+	req := runners.Request{Language: p.language, Code: code, Packages: p.packages, Limits: p.cfg.Limits, Stdout: p.stdout, Stderr: p.stderr}
+	var err error
+	if req.Files, err = p.filesFor(code); err != nil {
+		return err
+	}
 	stdin, give := p.in.during()
 	defer give()
 	if p.language != runners.TypeScript && p.language != runners.JavaScript || readsKeys.MatchString(code) {
@@ -288,7 +290,7 @@ func (p *repl) evaluate(ctx context.Context, code string) error {
 		return &exitError{out.ExitCode}
 	}
 	if out.Continued != nil && out.Continued.Kept {
-		p.files = nil // the session has them
+		p.gave(req.Files, out.Files)
 	}
 	return p.tellSession(out.Continued)
 }
