@@ -51,7 +51,7 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
 		o.exceeded(runners.TimedOut, limits)
-		if j.in.Sockets().Uncalled() || o.Error.Traceback == "" && serves.MatchString(j.req.Code) || serving(o.Error.Traceback) {
+		if j.in != nil && j.in.Sockets().Uncalled() || o.Error.Traceback == "" && serves.MatchString(j.req.Code) || serving(o.Error.Traceback) {
 			o.Error.Message += "\n" + noServer
 		} else if j.ahead && importedBy(o.Error.Traceback) != "" {
 			o.Error.Message += fmt.Sprintf("\nThe import had %.1f s of a processor: run the program again, for what its packages import is kept.", res.CPUTime.Seconds())
