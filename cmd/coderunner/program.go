@@ -147,8 +147,12 @@ func isLanguageFlag(arg string) bool {
 // nothing if that is closed, or a terminal that is not ours to read from: a
 // process in the background would be stopped.
 func programStdin(stdin *os.File, l runners.Language) io.Reader {
-	if _, err := stdin.Stat(); err != nil || term.IsTerminal(int(stdin.Fd())) && inBackground(stdin) {
+	info, err := stdin.Stat()
+	if err != nil || term.IsTerminal(int(stdin.Fd())) && inBackground(stdin) {
 		return nil
+	}
+	if null, err := os.Stat(os.DevNull); err == nil && l == runners.Bash && os.SameFile(info, null) {
+		return nil // which -p /dev/stdin knows from a pipe
 	}
 	if l == runners.Python {
 		return stdin // it is read when the program asks

@@ -317,7 +317,7 @@ func (a *arithmetic) compute(op syntax.BinAritOperator, x, y int64, right syntax
 	case syntax.Quo, syntax.Rem:
 		switch {
 		case y == 0:
-			return a.fail("division by 0", a.sourceOf(right))
+			return a.fail("division by 0", a.rest(right))
 		case x == math.MinInt64 && y == -1 && op == syntax.Rem:
 			return 0
 		case op == syntax.Quo:

@@ -14,13 +14,7 @@ var errBlank = errors.New("blank operand")
 
 // arithmText evaluates the text that an expression expands to.
 func (sh *shell) arithmText(x syntax.ArithmExpr) (int64, error) {
-	s := sh.sourceOf(x)
-	if to := int(x.End().Offset()); to < len(sh.src.text) { // with the blanks behind it, as bash shows it
-		rest := sh.src.text[to:]
-		if after := strings.TrimLeft(rest, " "); strings.HasPrefix(after, ")") {
-			s += rest[:len(rest)-len(after)]
-		}
-	}
+	s := sh.sourceOf(x) + sh.blanksBehind(x)
 	w, err := newParser().Document(&watched{s})
 	if err != nil {
 		return 0, err
@@ -33,13 +27,44 @@ func (sh *shell) arithmText(x syntax.ArithmExpr) (int64, error) {
 	return n, a.err
 }
 
+// blanksBehind returns the blanks before the parenthesis that ends an expression, which bash
+// shows with it.
+func (sh *shell) blanksBehind(x syntax.ArithmExpr) string {
+	to := int(x.End().Offset())
+	if to >= len(sh.src.text) {
+		return ""
+	}
+	rest := sh.src.text[to:]
+	after := strings.TrimLeft(rest, " ")
+	if !strings.HasPrefix(after, ")") {
+		return ""
+	}
+	return rest[:len(rest)-len(after)]
+}
+
+// rest returns the text of the expression from one of its parts on.
+func (a *arithmetic) rest(x syntax.ArithmExpr) string {
+	if a.inner != "" {
+		return a.inner[min(int(x.Pos().Offset()), len(a.inner)):]
+	}
+	from, to := int(x.Pos().Offset()), len(a.sh.src.text)
+	if a.expr != nil {
+		to = min(to, int(a.expr.End().Offset()))
+	}
+	if a.expr == nil || from >= to {
+		return a.sourceOf(x)
+	}
+	return original(a.sh.src.text[from:to]) + a.sh.blanksBehind(a.expr)
+}
+
 const tooGreat = "value too great for base"
 
 func (a *arithmetic) fail(msg, token string) int64 {
 	if a.text == "" && a.expr != nil && a.depth <= maxArithDepth {
-		a.text = a.sh.sourceOf(a.expr)
+		a.text = a.shown(a.sh.sourceOf(a.expr) + a.sh.blanksBehind(a.expr))
 	}
 	if a.err == nil {
+		token = a.shown(token)
 		text := a.text
 		if i := strings.Index(text, token); i >= 0 && msg == tooGreat { // bash shows what it read
 			text = text[:i+len(token)]
@@ -47,6 +72,22 @@ func (a *arithmetic) fail(msg, token string) int64 {
 		a.err = &expandError{text + ": " + msg + ` (error token is "` + token + `")`, false}
 	}
 	return 0
+}
+
+// shown returns a part of the script with its variables' values, as bash shows it. Commands
+// do not run again for that.
+func (a *arithmetic) shown(s string) string {
+	if a.inner != "" || !strings.Contains(s, "$") || strings.Contains(s, "$(") || strings.Contains(s, "`") {
+		return s
+	}
+	w, err := newParser().Document(&watched{s})
+	if err != nil {
+		return s
+	}
+	if expanded, err := a.sh.document(w); err == nil {
+		return expanded
+	}
+	return s
 }
 
 // malformed fails as bash does at what it cannot read: token and what follows.

@@ -233,43 +233,13 @@ func (sh *shell) unaryTest(op, s string) bool {
 		fd, err := strconv.Atoi(s)
 		return err == nil && sh.isTerminal(fd)
 	case "-h", "-L":
+		if _, ok := sh.descriptorPath(s); ok {
+			return sh.fileTest("-e", s)
+		}
 		n, e := sh.node(s, false)
 		return e == abi.OK && n.Type() == abi.S_IFLNK
 	}
-	n, e := sh.node(s, true)
-	if e != abi.OK {
-		return false
-	}
-	st := sh.fs.Stat(n)
-	switch op {
-	case "-e", "-a", "-O", "-G":
-		return true
-	case "-f":
-		return n.Type() == abi.S_IFREG
-	case "-d":
-		return n.IsDir()
-	case "-p":
-		return n.Type() == abi.S_IFIFO
-	case "-c":
-		return n.Type() == abi.S_IFCHR
-	case "-s":
-		return st.Size > 0
-	case "-r":
-		return sh.fs.Access(n, abi.R_OK) == abi.OK
-	case "-w":
-		return sh.fs.Access(n, abi.W_OK) == abi.OK
-	case "-x":
-		return sh.fs.Access(n, abi.X_OK) == abi.OK
-	case "-u":
-		return st.Mode&0o4000 != 0
-	case "-g":
-		return st.Mode&0o2000 != 0
-	case "-k":
-		return st.Mode&0o1000 != 0
-	case "-N":
-		return st.Mtime.Time().After(st.Atime.Time())
-	}
-	return false
+	return sh.fileTest(op, s)
 }
 
 // binaryTest is a test of two operands.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 
@@ -235,7 +236,7 @@ func (sh *shell) syntaxError(prefix, text string, err error) string {
 		return fmt.Sprintf("%s: %v\n", prefix, err)
 	}
 	first := sh.src.first - 1
-	pe = withoutDo(pe, text)
+	pe = behindOperator(withoutDo(pe, text), text)
 	line := int(pe.Pos.Line())
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	at := func(line int) string { return fmt.Sprintf("%s: line %d: ", prefix, sh.src.line(line)+first) }
@@ -327,6 +328,27 @@ func withoutDo(pe syntax.ParseError, text string) syntax.ParseError {
 	return pe
 }
 
+// behindOperator moves the error of a list or pipeline that does not go on from its operator
+// to what follows that, which can be lines below.
+func behindOperator(pe syntax.ParseError, text string) syntax.ParseError {
+	op, found := strings.CutSuffix(strings.TrimPrefix(pe.Text, "`"), "` must be followed by a statement")
+	at := int(pe.Pos.Offset()) + len(op)
+	if !found || !slices.Contains([]string{"|", "|&", "&&", "||"}, op) || at > len(text) {
+		return pe
+	}
+	for at < len(text) && strings.IndexByte(" \t\n#", text[at]) >= 0 {
+		if text[at] == '#' {
+			at += strings.IndexByte(text[at:]+"\n", '\n') - 1
+		}
+		at++
+	}
+	if at < len(text) {
+		pe.Pos = syntax.NewPos(uint(at), 1+uint(strings.Count(text[:at], "\n")), 1)
+		pe.Text = "can only follow a command"
+	}
+	return pe
+}
+
 // unexpected returns the token that bash would name: the one at the error's
 // place, or behind what needs something to follow.
 func unexpected(pe syntax.ParseError, text string) string {
@@ -348,7 +370,7 @@ func unexpected(pe syntax.ParseError, text string) string {
 	if rest == "" || rest[0] == '\n' {
 		return "newline"
 	}
-	for _, op := range []string{"&&", "||", ";;", "|&", "&>", "<<", ">>", "((", "))", ";", "&", "|", "(", ")", "<", ">", "{", "}"} {
+	for _, op := range []string{"&&", "||", ";;", "|&", "&>", "<<", ">>", "((", ";", "&", "|", "(", ")", "<", ">", "{", "}"} {
 		if strings.HasPrefix(rest, op) {
 			return op
 		}

@@ -51,11 +51,14 @@ func (sh *shell) printf(args []string) int {
 	} else if len(args) > 0 && strings.HasPrefix(args[0], "-v") {
 		into, args = args[0][2:], args[1:]
 	}
+	const usage = "printf [-v var] format [arguments]"
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
+	} else if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		return sh.usage("printf", args[0][:2]+": invalid option", usage)
 	}
 	if len(args) == 0 {
-		return sh.usage("printf", "", "printf [-v var] format [arguments]")
+		return sh.usage("printf", "", usage)
 	}
 	f := &formatter{sh: sh, args: args[1:]}
 	for f.once(args[0]); len(f.args) > 0 && f.used && !f.stop; f.once(args[0]) {

@@ -126,3 +126,12 @@ func TestUnlisted(t *testing.T) {
 		}
 	}
 }
+
+// TestPiped: a script can ask whether something is piped to it.
+func TestPiped(t *testing.T) {
+	for stdin, want := range map[string]string{"": "no\n", "x": "piped\n"} {
+		if o := run(t, runners.Request{Code: "[ -p /dev/stdin ] && echo piped || echo no", Stdin: strings.NewReader(stdin)}); o.Stdout != want {
+			t.Errorf("%q: %q, want %q", stdin, o.Stdout, want)
+		}
+	}
+}

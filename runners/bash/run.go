@@ -263,13 +263,17 @@ func (j *job) put(f runners.SessionFile) error {
 // run runs the script until it ends or ctx does, and then ends what it left behind.
 func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error) {
 	file := func(s memfs.Stream, flags uint32) *memfs.File { return j.FS.NewFile(s, flags, abi.S_IFIFO|0o600) }
+	in := abi.S_IFIFO | 0o600
+	if text, ok := j.req.Stdin.(*strings.Reader); j.req.Stdin == nil || j.req.Terminal || ok && text.Len() == 0 {
+		in = abi.S_IFCHR | 0o600 // nothing is piped to the program
+	}
 	stdin := memfs.NewInput(j.req.Stdin)
 	stdin.Terminal = j.req.Terminal
 	if k, ok := j.req.Stdin.(runners.Keyboard); ok {
 		stdin.Mode = k.Mode
 	}
 	files := map[int]*memfs.File{
-		0: file(stdin, abi.O_RDONLY),
+		0: j.FS.NewFile(stdin, abi.O_RDONLY, in),
 		1: file(memfs.NewOutput("stdout", j.stdout), abi.O_WRONLY),
 		2: file(memfs.NewOutput("stderr", j.stderr), abi.O_WRONLY),
 	}

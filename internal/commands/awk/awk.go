@@ -232,17 +232,22 @@ func (r *run) run() int {
 		if errors.As(err, &missing) {
 			return r.c.Die(2, "fatal: %s", err)
 		}
-		where := ""
-		if fnr := r.globals[varFNR].v.num(); fnr > 0 {
-			name := r.globals[varFILENAME].v.str("")
-			if name == "" {
-				name = "-"
-			}
-			where = fmt.Sprintf("(FILENAME=%s FNR=%d) ", name, int(fnr))
-		}
-		return r.c.Die(2, "%s%sfatal: %s", r.prog.source.place(r.place), where, command.Text(err))
+		return r.c.Die(2, "%sfatal: %s", r.where(), command.Text(err))
 	}
 	return status
+}
+
+// where returns the line of the program that is executed, and the record.
+func (r *run) where() string {
+	place := r.prog.source.place(r.place)
+	if fnr := r.globals[varFNR].v.num(); fnr > 0 {
+		name := r.globals[varFILENAME].v.str("")
+		if name == "" {
+			name = "-"
+		}
+		place += fmt.Sprintf("(FILENAME=%s FNR=%d) ", name, int(fnr))
+	}
+	return place
 }
 
 func (r *run) main() (err error) {

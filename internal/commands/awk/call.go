@@ -5,7 +5,12 @@ import "fmt"
 // call calls a function of the program. Arrays are passed by reference.
 func (r *run) call(n *node) (value, error) {
 	if len(n.list) > len(n.fn.params) {
-		return value{}, fmt.Errorf("function %s called with more arguments than it has", n.fn.name)
+		r.c.Errorf("%swarning: function `%s' called with more arguments than declared", r.where(), n.fn.name)
+		for _, extra := range n.list[len(n.fn.params):] {
+			if err := r.pass(&cell{}, extra); err != nil {
+				return value{}, err
+			}
+		}
 	}
 	if r.depth++; r.depth > calls {
 		return value{}, fmt.Errorf("function %s: calls are nested more than %d deep", n.fn.name, calls)

@@ -27,6 +27,18 @@ func init() {
 			return num(f(v.num())), err
 		}}
 	}
+	// As C has it, a result that is no number is negative.
+	positive := func(name string, f func(float64) float64) builtinFunction {
+		return builtinFunction{1, 1, func(r *run, args []*node) (value, error) {
+			v, err := r.eval(args[0])
+			n := v.num()
+			if n < 0 && err == nil {
+				r.c.Errorf("%swarning: %s: received negative argument %s", r.where(), name, formatNumber(n, "%.6g"))
+				return num(math.Copysign(math.NaN(), -1)), nil
+			}
+			return num(f(n)), err
+		}}
+	}
 	bits := func(f func(a, b uint64) uint64) builtinFunction {
 		return builtinFunction{2, -1, func(r *run, args []*node) (value, error) {
 			v, err := r.eval(args[0])
@@ -47,8 +59,8 @@ func init() {
 		}}
 	}
 	functions = map[string]builtinFunction{
-		"sin": number(math.Sin), "cos": number(math.Cos), "exp": number(math.Exp), "log": number(math.Log),
-		"sqrt": number(math.Sqrt), "int": number(math.Trunc),
+		"sin": number(math.Sin), "cos": number(math.Cos), "exp": {1, 1, exp}, "log": positive("log", math.Log),
+		"sqrt": positive("sqrt", math.Sqrt), "int": number(math.Trunc),
 		"compl": number(func(f float64) float64 { return float64(^uint64(f) & (1<<53 - 1)) }),
 		"and":   bits(func(a, b uint64) uint64 { return a & b }), "or": bits(func(a, b uint64) uint64 { return a | b }),
 		"xor":    bits(func(a, b uint64) uint64 { return a ^ b }),
@@ -94,6 +106,15 @@ func atan2(r *run, args []*node) (value, error) {
 	}
 	b, err := r.eval(args[1])
 	return num(math.Atan2(a.num(), b.num())), err
+}
+
+func exp(r *run, args []*node) (value, error) {
+	v, err := r.eval(args[0])
+	n := math.Exp(v.num())
+	if math.IsInf(n, 0) && !math.IsInf(v.num(), 0) && err == nil {
+		r.c.Errorf("%swarning: exp: argument %s is out of range", r.where(), formatNumber(v.num(), "%.6g"))
+	}
+	return num(n), err
 }
 
 func rand(r *run, _ []*node) (value, error) { return num(r.random.next()), nil }

@@ -30,13 +30,13 @@ func substr(r *run, args []*node) (value, error) {
 	if err != nil {
 		return from, err
 	}
-	start, end := max(1, math.RoundToEven(from.num())), math.Inf(1) // gawk does not count what is before 1
+	start, end := max(1, math.Trunc(from.num())), math.Inf(1) // gawk does not count what is before 1
 	if len(args) > 2 {
 		n, err := r.eval(args[2])
 		if err != nil {
 			return n, err
 		}
-		end = start + math.RoundToEven(n.num())
+		end = start + math.Trunc(n.num())
 	}
 	runes := utf8.RuneCountInString(s[0])
 	lo, hi := int(max(1, min(start, float64(runes+1)))), int(max(1, min(end, float64(runes+1))))
@@ -299,8 +299,24 @@ func sprintf(format string, values []value, convfmt string) (out string, short i
 	return b.String(), short
 }
 
+// unbounded returns what gawk prints of a number that is infinite or none.
+func unbounded(n float64) string {
+	sign, name := "+", "inf"
+	if math.Signbit(n) {
+		sign = "-"
+	}
+	if math.IsNaN(n) {
+		name = "nan"
+	}
+	return sign + name
+}
+
 // convert formats one value.
 func convert(d printf.Directive, v value, convfmt string) string {
+	if n := v.num(); d.Verb != 's' && d.Verb != 'c' && (math.IsInf(n, 0) || math.IsNaN(n)) {
+		d.Precision = -1
+		return d.FormatString(unbounded(n))
+	}
 	switch d.Verb {
 	case 's':
 		return d.FormatString(v.str(convfmt))

@@ -18,6 +18,9 @@ func Date(c *command.Call) int {
 		zone = time.UTC
 	}
 	format := "%a %b %e %H:%M:%S %Z %Y"
+	if len(o.Args) > 1 {
+		return c.Extra(o.Args[1])
+	}
 	for _, a := range o.Args {
 		if !strings.HasPrefix(a, "+") {
 			return c.Die(1, "invalid date %s", command.Quote(a))
