@@ -41,7 +41,7 @@ func (sh *shell) arithm(x syntax.ArithmExpr) (int64, error) {
 	}
 	a := &arithmetic{sh: sh, expr: x}
 	n := a.eval(x)
-	if a.err == errBlank {
+	if a.err == errBlank || a.expanded() {
 		return sh.arithmText(x)
 	}
 	return n, a.err
@@ -81,7 +81,7 @@ func (a *arithmetic) value(s string) int64 {
 	if n, ok := decimal(s); ok {
 		return n
 	}
-	if c := s[0]; '0' <= c && c <= '9' {
+	if c := s[0]; '0' <= c && c <= '9' && !strings.ContainsAny(s, " \t+-*/%<>=&|^!~?:,()") {
 		if n, ok := a.number(s); ok || a.err != nil {
 			return n
 		}
@@ -99,7 +99,7 @@ func (a *arithmetic) value(s string) int64 {
 		a.text = written
 	}
 	defer func(text string) { a.inner = text }(a.inner)
-	a.inner = s
+	a.inner = written
 	x, err := a.sh.parseArithm(s)
 	if err != nil {
 		at, _ := arithmeticError(err)
@@ -109,6 +109,9 @@ func (a *arithmetic) value(s string) int64 {
 		if p, ok := w.Parts[0].(*syntax.ParamExp); !ok || len(w.Parts) > 1 || p.Index == nil {
 			return a.malformed(written, strings.TrimLeft(written[min(int(w.End().Offset()), len(s)):], " \t\n"))
 		}
+	}
+	if end := min(int(x.End().Offset()), len(s)); strings.TrimSpace(s[end:]) != "" { // where the parser stopped
+		return a.malformed(written, strings.TrimLeft(written[end:], " \t\n"))
 	}
 	return a.eval(x)
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"errors"
+	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -61,10 +62,9 @@ const tooGreat = "value too great for base"
 
 func (a *arithmetic) fail(msg, token string) int64 {
 	if a.text == "" && a.expr != nil && a.depth <= maxArithDepth {
-		a.text = a.shown(a.sh.sourceOf(a.expr) + a.sh.blanksBehind(a.expr))
+		a.text = a.sh.sourceOf(a.expr) + a.sh.blanksBehind(a.expr)
 	}
 	if a.err == nil {
-		token = a.shown(token)
 		text := a.text
 		if i := strings.Index(text, token); i >= 0 && msg == tooGreat { // bash shows what it read
 			text = text[:i+len(token)]
@@ -74,20 +74,23 @@ func (a *arithmetic) fail(msg, token string) int64 {
 	return 0
 }
 
-// shown returns a part of the script with its variables' values, as bash shows it. Commands
-// do not run again for that.
-func (a *arithmetic) shown(s string) string {
-	if a.inner != "" || !strings.Contains(s, "$") || strings.Contains(s, "$(") || strings.Contains(s, "`") {
-		return s
+// changes matches what an expression does besides being evaluated, or may.
+var changes = regexp.MustCompile("\\+\\+|--|[^=!<>]=[^=]|<<=|>>=|\\$\\(|`")
+
+// expanded reports whether the errors of an expression need the text that it expands to,
+// and it can be evaluated again to that end: bash shows the values of variables.
+func (a *arithmetic) expanded() bool {
+	e, ok := a.err.(*expandError)
+	if !ok || e.fatal || a.expr == nil || a.depth > maxArithDepth {
+		return false
 	}
-	w, err := newParser().Document(&watched{s})
-	if err != nil {
-		return s
+	if w, ok := a.expr.(*syntax.Word); ok {
+		if _, quoted := w.Parts[0].(*syntax.DblQuoted); quoted {
+			return false // it is the text: see requote
+		}
 	}
-	if expanded, err := a.sh.document(w); err == nil {
-		return expanded
-	}
-	return s
+	s := a.sh.sourceOf(a.expr)
+	return strings.Contains(s, "$") && !changes.MatchString(s)
 }
 
 // malformed fails as bash does at what it cannot read: token and what follows.

@@ -363,6 +363,9 @@ func (sh *shell) caller(args []string) int {
 		n, _ = strconv.Atoi(args[1])
 	}
 	i := len(sh.calls) - 1 - n
+	if i < 0 && len(args) == 1 {
+		return sh.print("caller", "0 NULL\n")
+	}
 	if i < 0 {
 		return 1
 	}

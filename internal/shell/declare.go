@@ -135,6 +135,10 @@ func (sh *shell) declareAll(d *declaration, flags []string, list []operand) int 
 				err = errors.New(err.Error()) // the command's own
 			}
 			sh.reportIn(d.command, err)
+			if _, ok := err.(*expandError); ok && sh.jump.kind == 0 { // of declare -i
+				sh.status, sh.jump = 1, jump{kind: discards}
+				return status
+			}
 		}
 	}
 	if status == 0 {

@@ -19,16 +19,20 @@ func CompilePerl(expr string, fold bool) (Pattern, error) {
 	if re, err := regexp.Compile(flags + expr); err == nil {
 		return re, nil
 	}
-	if at := topLevel(expr, `\K`); at >= 0 {
-		expr = "(?<=" + expr[:at] + ")" + expr[at+2:]
+	at := topLevel(expr, `\K`)
+	if at >= 0 {
+		expr = "(?:" + expr[:at] + ")(?<" + kept + ">)" + expr[at+2:]
 	}
 	re, err := regexp2.Compile(flags+expr, regexp2.None)
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	re.MatchTimeout = MatchTime
-	return &Backtracking{re: re}, nil
+	return &Backtracking{re: re, keep: at >= 0}, nil
 }
+
+// kept is the group that stands for \K: the match begins there.
+const kept = "kept__"
 
 // perlSpaces writes \h, \R and \N as classes, which both engines know.
 func perlSpaces(expr string) string {

@@ -112,7 +112,8 @@ func (f Fixed) FindAllSubmatchIndex(b []byte, n int) (all [][]int) {
 
 // Backtracking is an expression that needs a backtracking engine.
 type Backtracking struct {
-	re *regexp2.Regexp
+	re   *regexp2.Regexp
+	keep bool // a match begins at the group kept
 	// timedOut is set when a match took too long.
 	TimedOut bool
 }
@@ -154,6 +155,9 @@ func (p *Backtracking) FindAllSubmatchIndex(b []byte, n int) (all [][]int) {
 				continue
 			}
 			at = append(at, offsets[g.Index], offsets[g.Index+g.Length])
+		}
+		if p.keep {
+			at[0] = offsets[m.GroupByName(kept).Index]
 		}
 		end = m.Index + m.Length
 		all = append(all, at)
