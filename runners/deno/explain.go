@@ -2,10 +2,8 @@ package deno
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"coderunner/runners"
@@ -14,6 +12,7 @@ import (
 )
 
 var (
+	spot      = regexp.MustCompile(`(^|[\s(])([^\s()'":]+):(\d+):(\d+)`)
 	frame     = regexp.MustCompile(`^\s+at `)
 	linkPlace = regexp.MustCompile(`(?s)\s+at (file:\S+?:\d+:\d+)$`)
 	hint      = regexp.MustCompile(`, run again with the (--allow-\w+) flag`)
@@ -157,27 +156,16 @@ const thrownAs = "Uncaught "
 // blame the installation.
 var refusedCause = regexp.MustCompile(`(?m)^Caused by .*\bRequires (\w+) access`)
 
-// clean removes the working directory's path from a text.
-func (e *ending) clean(text string) string {
-	for _, prefix := range []string{fileURL(e.work) + "/", e.work + string(os.PathSeparator)} {
-		text = strings.ReplaceAll(text, prefix, "")
-	}
-	return text
-}
-
 // traceback reduces a stack to frames in the program's files, with the lines and
 // columns of its source. Line is the first one in the program.
 func (e *ending) traceback(stack string) (text string, line int) {
-	place := regexp.MustCompile(`(^|[\s(])` + regexp.QuoteMeta(e.main) + `:(\d+):(\d+)`)
 	lines := strings.Split(hint.ReplaceAllString(strings.TrimSpace(deps.Shorten(stack, maxTrace)), ""), "\n")
 	if len(lines) > maxFrames {
 		lines = append(lines[:maxFrames], "    …")
 	}
 	var kept []string
-	last := e.program.Lines()
-	script, _, _ := strings.Cut(e.main, "#") // in a session, the number of a later call follows, which Deno leaves escaped
 	for _, l := range lines {
-		inside := strings.ReplaceAll(e.clean(l), script+"%23", script+"#")
+		inside := e.clean(l)
 		if frame.MatchString(l) && inside == l {
 			continue // Deno's, a package's or ours
 		}
@@ -189,18 +177,16 @@ func (e *ending) traceback(stack string) (text string, line int) {
 			continue // Deno's module around a CommonJS file
 		}
 		ours := false
-		inside = place.ReplaceAllStringFunc(inside, func(found string) string {
-			m := place.FindStringSubmatch(found)
-			n, _ := strconv.Atoi(m[2])
-			column, _ := strconv.Atoi(m[3])
-			if n > last { // in what Deno puts around CommonJS
-				n, column = last, 1
+		inside = spot.ReplaceAllStringFunc(inside, func(found string) string {
+			m := spot.FindStringSubmatch(found)
+			at, n, edited := e.at(m[2], m[3], m[4])
+			if at == "" {
+				return found
 			}
-			column, ours = e.program.Column(n, column)
-			if line == 0 && !ours {
+			if ours = edited; line == 0 {
 				line = n
 			}
-			return fmt.Sprintf("%s%s:%d:%d", m[1], e.shown, n, column)
+			return m[1] + at
 		})
 		if !ours || !frame.MatchString(l) {
 			kept = append(kept, inside)

@@ -81,13 +81,14 @@ type instance struct {
 
 	started chan struct{} // closed when it is ready, or has failed
 	// The rest is set before started is closed.
-	err     error            // why it failed
-	p       *process.Process // nil if there is none
-	before  process.Usage    // what it has used so far
-	workers bool             // a program of its session may have started Workers
-	guard   guard.Guard      // of its sockets
-	orders  *os.File         // where a session's process gets its orders
-	drip    *drip            // of its program's input, nil if that is not peeked at
+	err     error             // why it failed
+	p       *process.Process  // nil if there is none
+	before  process.Usage     // what it has used so far
+	workers bool              // a program of its session may have started Workers
+	guard   guard.Guard       // of its sockets
+	orders  *os.File          // where a session's process gets its orders
+	scripts map[string]script // that it has run in its session
+	drip    *drip             // of its program's input, nil if that is not peeked at
 }
 
 // await waits until the instance is ready. It returns the context's cause if ctx

@@ -21,7 +21,7 @@ type kept struct {
 	*instance
 	key     string         // Session.Key
 	calls   int            // programs that it has run
-	scripts map[string]int // how often a program had a name
+	names   map[string]int // how often a program had a name
 	state   string         // Session.After of the last program
 	earlier []earlier
 	unsaved string // why these cannot be run again, "" if they can

@@ -26,13 +26,13 @@ type ending struct {
 	stderr   *runners.Capture
 	held     held // of stderr, where that is passed on
 	report   report
-	main     string // the program's name in the working directory
-	shown    string // its name in tracebacks
-	work     string // the working directory
+	shown    string    // the program's name in tracebacks
+	live     []*placed // what is passed on
 	program  *jsparse.Program
-	workers  bool // the program may start Workers
-	threads  bool // by node:worker_threads
-	paused   bool // the process waits for the session's next program
+	*places
+	workers bool // the program may start Workers
+	threads bool // by node:worker_threads
+	paused  bool // the process waits for the session's next program
 
 	files        []runners.LeftFile // that the program left
 	filesOmitted int
@@ -60,8 +60,10 @@ func (e *ending) outcome() *runners.Outcome {
 		text := v.text
 		if v.isError {
 			text, _ = e.traceback(text)
+		} else {
+			text = e.show(text)
 		}
-		o.Result = runners.NewValue(text, v.json, e.limits.Output)
+		o.Result = runners.NewValue(text, e.show(v.json), e.limits.Output)
 	}
 	fail := func(s runners.Status, kind, format string, a ...any) {
 		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
@@ -91,6 +93,9 @@ func (e *ending) outcome() *runners.Outcome {
 	}
 	if o.Status != runners.Succeeded {
 		o.Result = nil
+	}
+	for _, text := range []*string{&o.Stdout, &o.Stderr, &o.WholeStdout, &o.WholeStderr} {
+		*text = e.show(*text)
 	}
 	return o
 }

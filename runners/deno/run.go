@@ -87,7 +87,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 
 // conclude completes the outcome of a program that is not run again.
 func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
-	end.held.release(o.Stderr, end.withoutWorkers)
+	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
 	r.reached(o, j.net, end.report.refused)
 	j.ready.advise(o, j.program)

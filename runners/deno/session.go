@@ -116,7 +116,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 		s.k.dir.remove(s.main)
 	}
 	o := end.outcome()
-	end.held.release(o.Stderr, end.withoutWorkers)
+	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
 	s.Runner.reached(o, s.net, end.report.refused)
 	s.ready.advise(o, s.program)
@@ -250,7 +250,8 @@ func (s *continuing) start(ctx context.Context) error {
 	if s.release = nil; release == nil {
 		release = func() {}
 	}
-	s.k = &kept{instance: in, scripts: map[string]int{}, key: s.req.Session.Key, release: release}
+	in.scripts = map[string]script{}
+	s.k = &kept{instance: in, names: map[string]int{}, key: s.req.Session.Key, release: release}
 	return nil
 }
 
@@ -307,9 +308,10 @@ var ownFile = regexp.MustCompile(`\bimport\.meta\b|\b__filename\b|\bargv\b|\b[mM
 // call runs a program in the process.
 func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error) {
 	j.script = j.main
-	if k.scripts[j.main]++; k.scripts[j.main] > 1 {
-		j.script += "#" + strconv.Itoa(k.scripts[j.main])
+	if k.names[j.main]++; k.names[j.main] > 1 {
+		j.script += "#" + strconv.Itoa(k.names[j.main])
 	}
+	k.scripts[j.script] = newScript(j.shown, j.program)
 	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
 	var own []runners.File
 	if !j.req.Unlisted || ownFile.MatchString(j.req.Code) {

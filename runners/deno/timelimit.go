@@ -2,7 +2,7 @@ package deno
 
 import (
 	"context"
-	"path/filepath"
+	"io"
 	"sync"
 	"time"
 
@@ -113,18 +113,36 @@ func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
 // newEnding returns the ending of a program that an instance will run.
 func (j *job) newEnding(in *instance) *ending {
 	end := &ending{
-		limits: j.req.Limits, main: filepath.Base(j.script), shown: j.shown, work: in.dir.work(), program: j.program,
+		limits: j.req.Limits, shown: j.shown, program: j.program, places: j.newPlaces(in),
 		workers: j.threads() || in.workers, threads: j.ready.uses.Workers || j.imports("worker_threads"), free: unconfined(j.leases.cfg.Policy),
 	}
 	req := j.req
+	if req.Stdout != nil {
+		req.Stdout = end.placed(req.Stdout)
+	}
 	if req.Stderr != nil {
-		end.held.w, req.Stderr = req.Stderr, &end.held
+		end.held.w, req.Stderr = end.placed(req.Stderr), &end.held
 	}
 	end.stdout, end.stderr = req.Captures()
 	if in.variant.merged {
 		end.stdout = end.stderr // where the end of a failed program is explained
 	}
 	return end
+}
+
+// placed returns what passes on to w what the program prints.
+func (e *ending) placed(w io.Writer) io.Writer {
+	p := &placed{w: w, places: e.places}
+	e.live = append(e.live, p)
+	return p
+}
+
+// release passes on the rest of what the program has printed, as the outcome has it.
+func (e *ending) release(o *runners.Outcome) {
+	e.held.release(o.Stderr, func(text string) string { return e.show(e.withoutWorkers(text)) })
+	for _, p := range e.live {
+		p.end()
+	}
 }
 
 // conclude records how the process ended or was paused.

@@ -35,7 +35,7 @@ func TestWayOut(t *testing.T) {
 			t.Errorf("%s: %q, want %q", message, got, want)
 		}
 	}
-	e := ending{program: &jsparse.Program{Imports: []jsparse.Import{{Specifier: "puppeteer", Required: true}}}}
+	e := ending{places: new(places), program: &jsparse.Program{Imports: []jsparse.Import{{Specifier: "puppeteer", Required: true}}}}
 	got := e.explain(&thrown{kind: "NotCapable", message: `Requires sys access to "homedir", run again with the --allow-sys flag`}).Message
 	if !strings.Contains(got, "jsdom") || strings.Contains(got, "--allow-sys") {
 		t.Errorf("puppeteer: %q", got)
