@@ -228,8 +228,8 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 		case head == "":
 		case t.message == childFailed:
 			t, own = uncaughtError(head, frames), workerFailed.ReplaceAllString(own, "")
-		case head == t.stack:
-			t.stack += frames // as Deno passes it on, it has none
+		case t.stack == head || strings.HasPrefix(t.stack, head+"\n") && !strings.Contains(t.stack, e.work):
+			t.stack = head + frames + t.stack[len(head):] // as Deno passes it on, it has none
 		}
 		o.Error = e.explain(t)
 		if unallocated.MatchString(t.message) || t.code == "Z_MEM_ERROR" {
