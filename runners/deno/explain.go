@@ -87,7 +87,11 @@ func (e *ending) advised(message, thrown, stack string) string {
 			message += "\n" + rest
 		}
 	}
-	if runRefused.MatchString(message) {
+	switch {
+	case !runRefused.MatchString(message):
+	case imports(e.program, "cluster", "node:cluster"):
+		message = notRun + "; " + noCluster
+	default:
 		message += "; " + ownRuns
 	}
 	if strings.Contains(message, "(--allow-net") && imports(e.program, "msw/node", "nock") {

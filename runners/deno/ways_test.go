@@ -53,6 +53,7 @@ func TestWays(t *testing.T) {
 		`require("child_process").execSync("ls")`:                                                            "--allow-run; the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
 		`await new Deno.Command("ls").output()`:                                                              "(--allow-run); the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
 		`require("child_process").spawn("ls")`:                                                               "spawn ls EACCES; " + notRun + "; " + ownRuns,
+		`require("cluster").fork()`:                                                                          notRun + "; " + noCluster,
 		`require("child_process").fork("./child.js")`:                                                        notRun + "; " + threads,
 		`const e = require("child_process").spawnSync("ls").error; console.log(e.code, e.message); throw e`:  "spawnSync ls EACCES; " + notRun,
 		`import { exec } from "node:child_process"; exec("ls", (e) => { throw Error(e.code) })`:              "EACCES",
