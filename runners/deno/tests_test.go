@@ -62,6 +62,13 @@ func TestRegisteredTests(t *testing.T) {
 			`(?s)a \.\.\. ok.*b \.\.\. ok`},
 		{"snapshots", "test('same', () => { expect({ a: ['x'] }).toMatchInlineSnapshot(`\n    {\n      \"a\": [\n        \"x\",\n      ],\n    }\n  `); expect(1).toMatchSnapshot(); expect(() => { throw new Error('no') }).toThrowErrorMatchingInlineSnapshot('\"no\"') }); test('other', () => expect('x').toMatchInlineSnapshot('\"y\"'))", runners.Failed,
 			`(?s)same \.\.\. ok.*other \.\.\. FAILED.*the snapshot is\n"y"\nand the value\n"x"`},
+		{"mocha with a global", "import { describe, it } from 'mocha'; let n = 0; beforeEach(() => { n = 5 }); describe('g', () => { it('w', () => { if (n !== 5) throw n }) })", runners.Succeeded, `g \.\.\.\n  w \.\.\. ok`},
+		{"vitest with globals", "import { expect } from 'vitest'; test('w', () => { expect(vi.fn()).not.toHaveBeenCalled() })", runners.Succeeded, `w \.\.\. ok`},
+		{"soft", "import { expect, it } from 'vitest'; it('a', async () => { expect.soft(1).toBe(2)\nawait expect.soft(Promise.resolve(3)).resolves.not.toBe(3); console.log('goes on'); expect(5).toBe(6) }); it('b', () => { expect.soft(1).toBe(1) }); it.fails('c', () => { expect.soft(1).toBe(2) })", runners.Failed,
+			`(?s)goes on.*b \.\.\. ok.*c \.\.\. ok.*Expected: 2\nReceived: 1\n\nand \(main.ts:2\): .*not\.toBe.*and \(main.ts:2\): .*Expected: 6.*    at .*main.ts:1`},
+		{"assertions are counted", "describe('g', () => { beforeEach(() => { expect.hasAssertions() }); it('a', () => {}); it('b', () => { expect(1).toBe(1) }) }); it('c', async () => { expect.assertions(2); await expect(Promise.resolve(1)).resolves.toBe(1) }); it('d', () => { expect.assertions(1); expect(1).toBe(1) }); it('e', () => {})", runners.Failed,
+			`(?s)  a \.\.\. FAILED.*  b \.\.\. ok.*c \.\.\. FAILED.*d \.\.\. ok.*e \.\.\. ok.*at least one assertion to be called but received none\.\n    at .*main.ts:1.*two assertions to be called but received one assertion call`},
+		{"polled", "import { expect, it } from 'vitest'; it('a', async () => { let n = 0; await expect.poll(() => ++n).toBe(3); await expect.poll(() => n++).not.toBe(3); expect(n).toBe(5) }); it('b', () => { expect.unreachable('no way') })", runners.Failed, `(?s)a \.\.\. ok.*error: Error: no way`},
 		{"thrown before", "Deno.test('a', () => {}); throw new Error('top')", runners.Failed, `^$`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

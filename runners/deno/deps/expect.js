@@ -5,7 +5,7 @@ import { isModuleNamespaceObject } from "node:util/types";
 import { expect } from "expect";
 import { ModuleMocker } from "jest-mock";
 import { format, plugins } from "pretty-format";
-import { fixtures } from "coderunner:tests";
+import { checks, fixtures } from "coderunner:tests";
 
 const mocker = new ModuleMocker(globalThis), { timers } = mock, later = setTimeout;
 const settle = async (run) => {
@@ -161,6 +161,43 @@ expect.extend({
   toHaveBeenCalledOnce: (called) => ({ pass: called.mock.calls.length === 1, message: () => `called ${called.mock.calls.length} times, expected once` }),
 });
 fixtures.expect = expect;
+
+// each returns matchers whose functions are called by another one.
+const each = (matchers, call) => new Proxy(matchers, {
+  get(_, name) {
+    const found = matchers[name];
+    if (typeof found === "function") return (...args) => call(() => found.apply(matchers, args), name);
+    return Object(found) === found ? each(found, call) : found;
+  },
+});
+const failed = []; // what expect.soft has found in the test
+const keep = (error) => void failed.push(error);
+expect.soft = (value) => each(expect(value), (match) => {
+  try {
+    const made = match();
+    return typeof made?.then === "function" ? made.then(undefined, keep) : made;
+  } catch (error) {
+    keep(error);
+  }
+});
+checks.end = () => {
+  const counted = expect.extractExpectedAssertionsErrors().map(({ error }) => {
+    error.stack = `Error: ${error.message}\n${error.stack.slice(error.stack.search(/ +at /))}`;
+    return error;
+  });
+  return [...failed.splice(0), ...counted];
+};
+const poll = (get, options, names) => new Proxy(() => {}, {
+  get: (_, name) => poll(get, options, [...names, name]),
+  apply: (_, of, args) => jest.waitFor(async () => {
+    const value = await get(), last = names.length - 1;
+    return names.slice(0, last).reduce((matchers, name) => matchers[name], expect(value))[names[last]](...args);
+  }, options),
+});
+expect.poll = (get, options) => poll(get, options, []);
+expect.unreachable = (why = "expected not to be reached") => {
+  throw new Error(why);
+};
 const bun = Object.assign((fn) => jest.fn(fn), { module: jest.mock, restore: jest.restoreAllMocks, clearAllMocks: jest.clearAllMocks });
 export const { spyOn, setSystemTime } = jest;
 export { bun as mock, expect, jest, jest as vi, mocker };

@@ -19,11 +19,33 @@ function ended(fn) {
   });
 }
 
+// checks has what expect finds at the end of a test: the errors that have not ended it.
+export const checks = { end: () => [] };
+
+const also = ({ message, stack }) => `\n\nand (${/file:(?!.*\/(?:npm|node_modules)\/).*?([^/\n]+:\d+):\d+\)?$/m.exec(stack)?.[1] ?? "also"}): ${message}`;
+
+// checked returns a function for node:test that fails by such errors, too.
+function checked(fn) {
+  const run = ended(fn);
+  return async () => {
+    let late = [];
+    try {
+      await run();
+    } catch (error) {
+      late = [error];
+    }
+    const [first, ...more] = [...checks.end(), ...late];
+    if (!first) return;
+    if (more.length > 0) first.stack = first.stack.replace(/\n +at |$/, more.map(also).join("") + "$&");
+    throw first;
+  };
+}
+
 // failing returns a function for node:test that passes if fn does not.
 function failing(fn) {
   return async () => {
     try {
-      await ended(fn)();
+      await checked(fn)();
     } catch {
       return;
     }
@@ -98,7 +120,7 @@ function like(base, wrap) {
   return Object.assign(test, forms);
 }
 
-export const it = like(node.it, ended), test = it, specify = it, xit = it.skip, xtest = it.skip, fit = it.only;
+export const it = like(node.it, checked), test = it, specify = it, xit = it.skip, xtest = it.skip, fit = it.only;
 export const describe = like(node.describe), suite = describe, context = describe, xdescribe = describe.skip, fdescribe = describe.only;
 const hook = (name, root) => (fn) => list ? list.push({ hook: () => node[name](ended(fn)) }) : root ? Deno.test[root](ended(fn)) : node[name](ended(fn));
 export const beforeAll = hook("before", "beforeAll"), afterAll = hook("after", "afterAll"), before = beforeAll, after = afterAll;

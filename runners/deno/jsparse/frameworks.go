@@ -15,6 +15,9 @@ const (
 	PageModule   = "coderunner:page"
 )
 
+// standIns are the frameworks with expect for which a module of ours stands.
+var standIns = []string{ExpectModule, "vitest", "bun:test"}
+
 // What test frameworks define for the tests of a file: functions that register a test,
 // others for tests, and what is called in them.
 var (
@@ -55,8 +58,9 @@ func (f *framework) take(a *analysis, t token) {
 }
 
 // declares returns an import of the globals that a program uses and does not declare, ""
-// if it registers no tests by them, and the module that it imports.
-func (f *framework) declares() (text, module string) {
+// if it registers no tests by them nor by what it imports of a framework, and the module
+// that it imports.
+func (f *framework) declares(imports bool) (text, module string) {
 	var names []string
 	module = TestModule
 	for _, name := range f.used {
@@ -68,7 +72,7 @@ func (f *framework) declares() (text, module string) {
 			module = ExpectModule
 		}
 	}
-	if !f.tests || !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(registers, name) }) {
+	if !f.tests || len(names) == 0 || !imports && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(registers, name) }) {
 		return "", ""
 	}
 	return "import{" + strings.Join(names, ",") + `}from"` + module + `";`, module
@@ -82,7 +86,7 @@ var destructures = regexp.MustCompile(`\}\s*=\s*$`)
 func (f *framework) required(source, specifier string, name, end token) {
 	module := specifier
 	switch before := source[max(name.start-100, 0):name.start]; {
-	case slices.Contains([]string{ExpectModule, "vitest", "bun:test"}, specifier):
+	case slices.Contains(standIns, specifier):
 	case specifier == "mocha" && destructures.MatchString(before):
 		module = TestModule
 	default:
@@ -104,7 +108,9 @@ func frameworkName(n int) string { return fmt.Sprintf("__coderunner_tests%d__", 
 // frameworks has a program that may be a module import the frameworks that it uses or
 // requires.
 func (a *analysis) frameworks() {
-	text, module := a.tests.declares()
+	text, module := a.tests.declares(slices.ContainsFunc(a.p.Imports, func(i Import) bool {
+		return !i.Required && (i.Specifier == "mocha" || slices.Contains(standIns, i.Specifier))
+	}))
 	if module != "" {
 		a.p.note(Import{Specifier: module, Static: true})
 	}
