@@ -391,9 +391,11 @@ else try {
   else if (typeof exported === "object" && exported !== null && resultProperty in exported) give(exported[resultProperty]);
 } catch (thrown) {
   if (orders.load && thrown === 0) exit(0);
-  blame("t", thrown);
-  if (orders.exits) exitByError();
-  exit(1);
+  if (!orders.exits || !heard(thrown)) {
+    blame("t", thrown);
+    if (orders.exits) exitByError();
+    exit(1);
+  }
 }
 export {}; // Deno takes what neither imports nor exports for CommonJS
 if (!place.session && tests.length > 0) then(runTests(), (ok) => ok || exit(1));

@@ -62,6 +62,14 @@ function hearErrors() {
   });
 }
 
+// heard has listeners to Node's "uncaughtException" hear of what the program's top level
+// throws: the program then goes on. It reports whether there are any.
+function heard(thrown) {
+  if (process.listenerCount("uncaughtException") === 0) return false;
+  process.emit("uncaughtException", thrown, orders.module ? "unhandledRejection" : "uncaughtException");
+  return true;
+}
+
 function exitByError() {
   if (process._exiting) return;
   process._exiting = true;

@@ -72,6 +72,16 @@ b,c,d,main.js
 			t.Errorf("%s: %s, exit code %d, %+v, stdout %q", name, o.Status, o.ExitCode, o.Error, o.Stdout)
 		}
 	}
+	for code, origin := range map[string]string{"null.x": "uncaughtException", "await 1; null.x": "unhandledRejection"} {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: "process.on('uncaughtException', (e, origin) => { console.log(e.name, origin); process.exitCode = 3 }); setTimeout(() => console.log('goes on')); " + code})
+		if want := "TypeError " + origin + "\ngoes on\n"; o.Stdout != want || o.ExitCode != 3 || o.Error != nil {
+			t.Errorf("%s: exit code %d, %+v, stdout %q", code, o.ExitCode, o.Error, o.Stdout)
+		}
+	}
+	o = run(t, r, runners.Request{Language: runners.JavaScript, Code: "process.on('uncaughtException', (e) => {\n throw new RangeError('again') });\nnull.x"})
+	if o.ExitCode != 1 || o.Error == nil || o.Error.Type != "RangeError" || o.Error.Line != 2 {
+		t.Errorf("exit code %d, %+v", o.ExitCode, o.Error)
+	}
 	o = run(t, r, runners.Request{Language: runners.TypeScript, Code: `
 		function sealed(target: Function, context: ClassDecoratorContext) { Object.seal(target); Object.freeze(target.prototype) }
 		@sealed class Report { title = "x" }

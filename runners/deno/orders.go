@@ -38,7 +38,7 @@ type orders struct {
 	Numbers bool     `json:"numbers"`       // it formats numbers by %d
 	Mocks   bool     `json:"mocks"`         // it uses those of node:test
 	Seals   bool     `json:"seals"`         // its decorators may seal their classes
-	Exits   bool     `json:"exits"`         // it listens to Node's "exit"
+	Exits   bool     `json:"exits"`         // it listens to Node's "exit" or "uncaughtException"
 	Lines   bool     `json:"lines"`         // it uses node:readline, or a package of questions does
 	Net     bool     `json:"net"`           // it connects or looks names up by Node's modules, and may not reach everything
 	Sharp   bool     `json:"sharp"`         // sharp is to use its WebAssembly
@@ -152,7 +152,7 @@ func (j *job) ordersFor(in *instance, tell, load bool) orders {
 		Numbers: j.mentions("%d"),
 		Mocks:   j.mentions("node:test") && j.mentions("mock"),
 		Seals:   j.program.Decorated && (j.mentions("Object.seal") || j.mentions("Object.freeze") || j.mentions("Object.preventExtensions")),
-		Exits:   j.mentions("'exit'") || j.mentions(`"exit"`),
+		Exits:   j.mentions("'exit'") || j.mentions(`"exit"`) || j.mentions("uncaughtException"),
 		Lines:   j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer") || j.ready.has("@inquirer/core"),
 		Net:     !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "http2", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
 		Sharp:   j.ready.has(deps.SharpWasm),

@@ -137,7 +137,7 @@ func (a *analysis) edit(o Options) {
 
 // turn has the program tell the end of its first turn, if that matters and is its own.
 func (a *analysis) turn() {
-	a.p.Turn = strings.Contains(a.s.src, "nextTick(") || strings.Contains(a.s.src, "setImmediate(")
+	a.p.Turn = slices.ContainsFunc([]string{"nextTick(", "setImmediate(", "captureRejections"}, func(s string) bool { return strings.Contains(a.s.src, s) })
 	if a.p.Turn && !a.awaits && a.last.start >= 0 {
 		a.insert(a.last.end, turned)
 	}
