@@ -111,6 +111,7 @@ async function prepareCall() {
   if (first("sockets")) await siteSockets();
   if (first("http")) await mendServers();
   if (orders.deaf) ignoreSignals();
+  if (first("requests")) await mendRequests();
   if (first("net")) await explainNet();
   if (first("fetch")) explainFetch();
   if (first("causes")) codeCauses();

@@ -28,6 +28,16 @@ async function mendServers() {
   }
 }
 
+// mendRequests has a request that is destroyed end, as at its time limit: where its
+// connection was used before, Deno sends it again by another one.
+async function mendRequests() {
+  const { ClientRequest: { prototype } } = (await import("node:module")).default.createRequire(self)("http"), { destroy } = prototype;
+  here.answer(prototype, "destroy", function (...args) {
+    this._retrying = true;
+    return destroy.apply(this, args);
+  });
+}
+
 const turn = 10; // ms in which what was sent on this machine has come
 
 // The servers that were closed while they answered. Deno ends their connections with the
@@ -56,10 +66,14 @@ function hearErrors() {
   const { dispatchEvent, ErrorEvent, PromiseRejectionEvent } = globalThis;
   here.answer(globalThis, "dispatchEvent", function (event) {
     const ends = dispatchEvent.call(this, event);
-    const listened = event instanceof ErrorEvent ? "uncaughtException" : event instanceof PromiseRejectionEvent && event.type === "unhandledrejection" ? "unhandledRejection" : "";
-    if (ends && listened && process.listenerCount(listened) === 0 && process.listenerCount("uncaughtException") === 0) exitByError();
+    if (ends && (event instanceof ErrorEvent || event instanceof PromiseRejectionEvent && event.type === "unhandledrejection") && !hears(event)) exitByError();
     return ends;
   });
+}
+
+// hears reports whether the program listens to Node's event about an error or a rejection.
+function hears({ type }) {
+  return process.listenerCount("uncaughtException") > 0 || type !== "error" && process.listenerCount("unhandledRejection") > 0;
 }
 
 // heard has listeners to Node's "uncaughtException" hear of what the program's top level

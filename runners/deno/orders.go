@@ -29,6 +29,7 @@ type orders struct {
 	Any     bool     `json:"any"`           // it calls Promise.any
 	Sockets bool     `json:"sockets"`       // it connects by Node's modules
 	HTTP    bool     `json:"http"`          // it may have servers of node:http
+	Request bool     `json:"requests"`      // it may send requests by node:http
 	Deaf    bool     `json:"deaf"`          // it listens to signals, and nothing sends it one
 	Codes   bool     `json:"codes"`         // it may look at the code of the error of a URL
 	URL     bool     `json:"url"`           // and uses node:url
@@ -147,6 +148,7 @@ func (j *job) ordersFor(in *instance, tell, load bool) orders {
 		Sockets: slices.ContainsFunc([]string{"net", "tls", "http", "https"}, j.imports),
 		Deaf:    j.req.Signals == nil && j.req.Session == nil && !in.policy().Run.Any() && j.mentions("SIG") && !j.mentions("kill"),
 		HTTP:    j.serves() && (j.ready.uses.Net || j.imports("http") || j.imports("https")),
+		Request: j.ready.uses.Net || j.imports("http") || j.imports("https"),
 		Fetch:   !in.policy().Net.All && j.mentions("fetch("),
 		Causes:  j.mentions("fetch(") && j.mentions("cause"),
 		Numbers: j.mentions("%d"),

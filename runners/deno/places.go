@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -75,6 +76,11 @@ func (l *places) at(name, line, column string) (text string, n int, edited bool)
 	return text, n, edited
 }
 
+// has reports whether a text has a directory of ours.
+func (l *places) has(text []byte) bool {
+	return bytes.Contains(text, []byte(l.work)) || l.cache != "" && bytes.Contains(text, []byte(l.cache))
+}
+
 // wrappedFrame matches the frame of the module that Deno makes for a CommonJS file, after
 // that of the call by which it requires the file.
 var wrappedFrame = regexp.MustCompile(`( at require \(node:module:\d+:\d+\))\n +at file:///[^\s()'"]+:7:9\b`)
@@ -82,7 +88,7 @@ var wrappedFrame = regexp.MustCompile(`( at require \(node:module:\d+:\d+\))\n +
 // show returns what a program has printed, with the places in its files as tracebacks have
 // them, and those in packages as in node_modules.
 func (l *places) show(text string) string {
-	if l == nil || !strings.Contains(text, l.work) && (l.cache == "" || !strings.Contains(text, l.cache)) {
+	if l == nil || !l.has([]byte(text)) {
 		return text
 	}
 	text = wrappedFrame.ReplaceAllString(text, "$1")
@@ -128,6 +134,9 @@ var unended = regexp.MustCompile(`file:///[^\s()'"]*$`)
 
 // Write implements io.Writer.
 func (p *placed) Write(b []byte) (int, error) {
+	if len(p.rest) == 0 && !bytes.Contains(b, []byte("file:///")) && !p.has(b) {
+		return p.w.Write(b)
+	}
 	text := append(p.rest, b...)
 	tail := text[max(0, len(text)-maxPlace):]
 	p.rest = nil

@@ -29,6 +29,15 @@ func TestServers(t *testing.T) {
 			const server = require("http").createServer((req, res) => { throw Error("in " + req.url) }).listen(0, () => {
 				require("http").get({ port: server.address().port, path: "/x" }, (res) => { console.log(res.statusCode); server.close(); });
 			});`, "uncaught in /x\n"},
+		"a time limit on a connection used before": {`
+			const http = require("http");
+			const server = http.createServer((req, res) => req.url === "/slow" ? setTimeout(() => res.end("late"), 2000).unref() : res.end("x")).listen(0, async () => {
+				for (const path of ["/", "/slow"]) await new Promise((done) => {
+					const req = http.get({ port: server.address().port, path }, (res) => res.resume().on("end", () => done(console.log("answered"))));
+					req.setTimeout(20, () => req.destroy(new Error("too slow"))).on("error", (e) => done(console.log(e.message)));
+				});
+				server.closeAllConnections(); server.close();
+			});`, "answered\ntoo slow\n"},
 		"an error that express catches": {`
 			const app = require("express")(), http = require("http");
 			app.get("/", () => { throw Error("caught") });

@@ -204,8 +204,9 @@ function blameCall(thrown) {
   blame("t", thrown);
 }
 
-// failedLater takes an error that nobody caught: the process goes on.
+// failedLater takes an error that nobody caught, nor hears of: the process goes on.
 function failedLater(event, thrown) {
+  if (hears(event)) return;
   event.preventDefault();
   blameCall(thrown);
 }

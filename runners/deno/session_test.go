@@ -323,3 +323,24 @@ func TestSessionDefaults(t *testing.T) {
 		}
 	}
 }
+
+// TestSessionHears has listeners of Node's hear what nothing else catches.
+func TestSessionHears(t *testing.T) {
+	r := open(t, "", nil)
+	run, _ := openSessions(t, &r)
+	for _, c := range []struct{ code, stdout, message string }{
+		{"process.on('uncaughtException', (e) => console.log('heard', e.message))", "", ""},
+		{"setTimeout(() => { throw new Error('late') }, 1); Promise.reject(new Error('rejected'))", "heard rejected\nheard late\n", ""},
+		{"process.removeAllListeners('uncaughtException'); process.on('unhandledRejection', (e) => console.log('only', e.message)); Promise.reject(new Error('b')); 0", "only b\n", ""},
+		{"setTimeout(() => { throw new Error('c') }, 1)", "", "c"},
+	} {
+		o := run("a", c.code)
+		var err runners.Error
+		if o.Error != nil {
+			err = *o.Error
+		}
+		if o.Stdout != c.stdout || err.Message != c.message {
+			t.Errorf("%s: %+v, stdout %q", c.code, o.Error, o.Stdout)
+		}
+	}
+}
