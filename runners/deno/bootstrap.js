@@ -67,6 +67,8 @@ function readFrame(from) {
   return parse(read(from, parseInt(read(from, 8), 16)));
 }
 
+let orders; // of the program
+let readOrders = () => orders = readFrame(stdin); // waits for them
 const place = readFrame(stdin);
 const out = Deno.openSync(place.report, { write: true });
 const writeOut = out.writeSync.bind(out);
@@ -90,7 +92,6 @@ const here = machine(place);
 const done = { __proto__: null }; // of what is done once in a session
 answerDialogs();
 if (place.alone) endServers();
-readOrders = () => orders = readFrame(stdin);
 if (place.session) await startSession();
 Deno.stdout.writeSync(new Uint8Array([6]));
 readOrders();

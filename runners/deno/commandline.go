@@ -12,7 +12,7 @@ import (
 // which other processes run.
 func (in *instance) withoutCache(p runners.Policy) runners.Policy {
 	if p.Write.Any() && !p.DenyWrite.All {
-		p.DenyWrite.List = append(slices.Clip(p.DenyWrite.List), in.cfg.Cache.Root(), in.runDirs.bootstrap(), in.runDirs.own())
+		p.DenyWrite.List = slices.Concat(p.DenyWrite.List, []string{in.cfg.Cache.Root()}, in.runDirs.scripts())
 	}
 	return p
 }
@@ -58,7 +58,7 @@ func (in *instance) commandLine() []string {
 	}
 	write := []string{f.work(), f.temp(), f.report()}
 	args = append(args, permissionFlags(in.withoutCache(policy), read, write, imports)...)
-	return append(args, in.runDirs.bootstrap())
+	return append(args, in.runDirs.bootstrap(in.variant))
 }
 
 // heapFlag limits V8's heap. Its unit is the mebibyte.

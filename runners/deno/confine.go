@@ -58,7 +58,7 @@ func (in *instance) confinement() *sandbox.Spec {
 	}
 	s := &sandbox.Spec{
 		Execute: []string{v.binary},
-		Read:    []string{in.ownDir, in.runDirs.bootstrap()},
+		Read:    []string{in.ownDir, in.runDirs.bootstrap(in.variant)},
 		Write:   []string{in.dir.path},
 		Network: p.Net.Any() && !p.DenyNet.All, Loopback: in.ownNetwork(),
 	}

@@ -26,7 +26,7 @@ const basePrefix = "coderunner-deno-"
 // one open.
 //
 //	<base>/          see internal/procdir
-//	├── bootstrap.js
+//	├── bootstrap.js, bootstrap-….js
 //	├── deno/        ours alone: see denodir.go
 //	└── r0/          one run
 //	    ├── work/    the working directory: the program and its files
@@ -58,9 +58,13 @@ func openRunDirs(root []byte) (*runDirs, error) {
 	}
 	f := &runDirs{base: dir.Path(), dir: dir}
 	err = os.Mkdir(f.own(), 0o700)
-	for name, source := range map[string]string{f.bootstrap(): testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + sessionSource + modulesSource + esbuildSource + sqliteSource + bootstrapSource, f.seal(): sealSource} {
+	if err == nil {
+		err = os.WriteFile(f.seal(), []byte(sealSource), 0o600)
+	}
+	for name, more := range bootstraps {
 		if err == nil {
-			err = os.WriteFile(name, []byte(source), 0o600)
+			source := testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + more + bootstrapSource
+			err = os.WriteFile(filepath.Join(f.base, name), []byte(source), 0o600)
 		}
 	}
 	if err == nil && root != nil {
@@ -74,16 +78,47 @@ func openRunDirs(root []byte) (*runDirs, error) {
 
 // The names in the base directory.
 const (
-	bootstrapName = "bootstrap.js"
-	ownName       = "deno"
-	sealName      = "seal.js" // in ownName
-	rootName      = "root.pem"
+	ownName  = "deno"
+	sealName = "seal.js" // in ownName
+	rootName = "root.pem"
+
+	// The bootstraps.
+	aloneName    = "bootstrap.js"
+	packagesName = "bootstrap-packages.js"
+	sessionName  = "bootstrap-session.js"
 )
 
-func (f *runDirs) bootstrap() string { return filepath.Join(f.base, bootstrapName) }
-func (f *runDirs) own() string       { return filepath.Join(f.base, ownName) }
-func (f *runDirs) root() string      { return filepath.Join(f.base, rootName) }
-func (f *runDirs) seal() string      { return filepath.Join(f.own(), sealName) }
+// bootstraps has the parts of a bootstrap that only some processes need, by its name. Each
+// process reads all of its own, which for 30 KiB takes a millisecond.
+var bootstraps = map[string]string{
+	aloneName:    "",
+	packagesName: esbuildSource + sqliteSource,
+	sessionName:  esbuildSource + sqliteSource + sessionSource + modulesSource,
+}
+
+// bootstrap returns the path of a variant's main module.
+func (f *runDirs) bootstrap(v variant) string {
+	name := aloneName
+	switch {
+	case v.kept:
+		name = sessionName
+	case v.ready.dir != "":
+		name = packagesName
+	}
+	return filepath.Join(f.base, name)
+}
+
+// scripts returns the paths of what every process runs.
+func (f *runDirs) scripts() (all []string) {
+	for name := range bootstraps {
+		all = append(all, filepath.Join(f.base, name))
+	}
+	return append(all, f.own())
+}
+
+func (f *runDirs) own() string  { return filepath.Join(f.base, ownName) }
+func (f *runDirs) root() string { return filepath.Join(f.base, rootName) }
+func (f *runDirs) seal() string { return filepath.Join(f.own(), sealName) }
 
 func (f *runDirs) close() error {
 	if err := f.dir.Remove(); err != nil {

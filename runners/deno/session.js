@@ -4,8 +4,6 @@
 // when Deno has nothing left to do, as an ordinary run. This is part of
 // bootstrap.js.
 
-let orders; // of the call
-let readOrders; // waits for the next call's
 let post; // sends a command to V8's inspector
 let realm; // globalThis, for the inspector
 let importFrom; // imports from the working directory
