@@ -26,6 +26,7 @@ const { parse, stringify } = JSON;
 const { getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertyDescriptors, getOwnPropertySymbols, defineProperty, defineProperties, keys, is, prototype: objectPrototype } = Object;
 const { isArray } = Array;
 const listen = addEventListener; // a test's page has another
+const { setTimeout: startTimer } = globalThis;
 const { isFinite } = Number;
 const { min } = Math;
 const { now } = performance;
@@ -348,6 +349,14 @@ function load(url) {
   return import("data:text/javascript," + encodeURIComponent(source));
 }
 
+// loadFirst loads modules in turns of their own. Deno's require() of an ES module that it has
+// not read before waits until other threads have, and forever if its turn has waited for
+// them too often: Tokio allows 128 times in each, of which loading may have used all.
+async function loadFirst(modules) {
+  for (const url of modules) await then(load(url), undefined, () => {}); // an error comes again
+  await new NativePromise((ok) => startTimer(ok));
+}
+
 // prepareTurn has what the program's first turn leaves run in Node's order: what was given
 // to process.nextTick before promises, and in a module after them; then timers that are
 // due, then immediates, then files that were read. Deno runs timers that are due before
@@ -386,6 +395,7 @@ async function prepareTurn() {
 
 if (place.session) serveSession();
 else try {
+  if (orders.cold) await loadFirst(orders.cold);
   if (orders.turn) await prepareTurn();
   const program = await (orders.load ? load(orders.main) : import(orders.main));
   const exported = program.default;

@@ -78,6 +78,7 @@ type instance struct {
 
 	ownDir string // its DENO_DIR
 	coded  bool   // it has databases of V8's code, or fills them
+	cold   bool   // it has packages and no databases that were made for them
 
 	started chan struct{} // closed when it is ready, or has failed
 	// The rest is set before started is closed.

@@ -30,6 +30,7 @@ func (in *instance) guarded() bool {
 // arrange makes the DENO_DIR of the instance.
 func (in *instance) arrange() error {
 	ready := in.variant.ready
+	in.cold = ready.npm
 	for name, wanted := range map[string]bool{mapName: ready.own, configName: ready.config} {
 		if !wanted {
 			continue
@@ -56,6 +57,7 @@ func (in *instance) arrange() error {
 		if master = in.databases(in.variant); master == "" {
 			return nil // Deno has its databases in memory
 		}
+		in.cold = false
 	}
 	if err := codecache.Copy(master, in.dir.code()); err != nil {
 		return fmt.Errorf("copy Deno's databases: %w", err)

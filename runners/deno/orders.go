@@ -50,6 +50,7 @@ type orders struct {
 	Tell    bool     `json:"tell"`          // report when it is over
 	Load    bool     `json:"load"`          // load the program and evaluate nothing
 
+	Cold    []string          `json:"cold,omitempty"`    // what is loaded before the program, if Deno knows nothing of the packages' modules
 	Files   []string          `json:"files,omitempty"`   // functions of node:fs that are replaced and that it may use
 	Aliases map[string]string `json:"aliases,omitempty"` // what require finds by other names
 
@@ -161,6 +162,9 @@ func (j *job) ordersFor(in *instance, tell, load bool) orders {
 		Esbuild: j.ready.has("esbuild-wasm") && !in.policy().Run.Any(),
 		Sqlite:  j.ready.has("better-sqlite3") && !in.policy().FFI.Any(),
 		Tell:    tell, Load: load,
+	}
+	if in.cold && !load {
+		o.Cold = append(j.deps.Specifiers(), o.Main)
 	}
 	if p := in.policy(); j.imports("child_process") && !(p.Run.Any() && !p.DenyRun.All) {
 		o.Run = notRun + "; " + ownRuns

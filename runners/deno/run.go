@@ -33,7 +33,6 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 
 // attempt runs an installed job, again where its outcome shows how it could be loaded.
 func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) {
-	r.codes.need(ctx, j.variant(), j)
 	defer func() { r.leases.fill(j.key) }()
 	again := false
 	for {

@@ -141,6 +141,7 @@ async function runCall() {
   [finished, failing, exited] = [false, false, undefined];
   await prepareCall();
   await beginModules();
+  if (orders.cold) await loadFirst(orders.cold);
   Deno.exitCode = 0;
   [displayRoom.count, displayRoom.chars] = [100, 24 << 20];
   const meta = { __proto__: null, url: orders.main, filename: orders.path, dirname: place.home, main: true, resolve: (s) => located.resolve(s) };

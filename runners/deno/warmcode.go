@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"coderunner/internal/process"
@@ -42,28 +41,10 @@ func (c *codes) used(v variant, d deps.Dependencies, again bool) {
 	making := v
 	making.making = true
 	c.store.Want(key, func(ctx context.Context, dir string) error {
-		return c.make(ctx, making, d.Loader(), dir)
+		return c.make(ctx, making, d, dir)
 	}, func() {
 		c.dropVariant(v)
 		c.begin(v)
-	})
-}
-
-// need makes the databases of a variant's packages before a program is run that
-// requires one of them: Deno's require() of modules that it has not read before may
-// wait for itself forever.
-func (c *codes) need(ctx context.Context, v variant, j *job) {
-	key := c.codeKey(v)
-	if key == "" || c.store.Find(key) != "" {
-		return
-	}
-	if !slices.ContainsFunc(j.program.Imports, func(i jsparse.Import) bool { return i.Required && deps.Fetched(i.Specifier) }) {
-		return
-	}
-	v.making = true
-	loaded := j.deps.With(j.peers)
-	c.store.Need(ctx, key, func(ctx context.Context, dir string) error {
-		return c.make(ctx, v, loaded.Loader(), dir)
 	})
 }
 
@@ -72,7 +53,7 @@ func (c *codes) suspect(v variant, d deps.Dependencies) {
 	narrow := v
 	narrow.narrow = true
 	c.store.Suspect(c.codeKey(v), func(ctx context.Context) bool {
-		in, end, err := c.load(ctx, narrow, d.Loader())
+		in, end, err := c.load(ctx, narrow, d)
 		if in != nil {
 			in.leave()
 		}
@@ -80,20 +61,21 @@ func (c *codes) suspect(v variant, d deps.Dependencies) {
 	}, func() { c.dropVariant(v) }) // idle processes have them, too
 }
 
-// load runs a loader program. The caller calls leave on the instance, if it is not
-// nil.
-func (c *codes) load(ctx context.Context, v variant, loader string) (*instance, *ending, error) {
+// load runs a program that loads packages. The caller calls leave on the instance, if it
+// is not nil.
+func (c *codes) load(ctx context.Context, v variant, d deps.Dependencies) (*instance, *ending, error) {
 	in := c.launch(ctx, v)
 	if err := in.await(ctx); err != nil {
 		in.discard()
 		return nil, nil, err
 	}
 	const main = "main.js"
+	loader := d.Loader()
 	if err := in.dir.write(main, loader, nil); err != nil {
 		in.discard()
 		return nil, nil, err
 	}
-	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader)}, leases: c.leases, binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
+	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader), deps: d}, leases: c.leases, binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
 	j.req.Limits = runners.Limits{Memory: v.memory, Timeout: makeLimit}.WithDefaults()
 	end := j.attend(ctx, in, false)
 	if end == nil {
@@ -103,8 +85,8 @@ func (c *codes) load(ctx context.Context, v variant, loader string) (*instance, 
 }
 
 // make fills dir with the databases of a variant's packages.
-func (c *codes) make(ctx context.Context, v variant, loader, dir string) error {
-	in, end, err := c.load(ctx, v, loader)
+func (c *codes) make(ctx context.Context, v variant, d deps.Dependencies, dir string) error {
+	in, end, err := c.load(ctx, v, d)
 	if in == nil {
 		return err
 	}

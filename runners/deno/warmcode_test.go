@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"coderunner/cache"
 	"coderunner/runners"
@@ -321,5 +322,23 @@ func TestWithoutLinks(t *testing.T) {
 	r.settle()
 	if left, _ := filepath.Glob(r.genDir(filepath.Join(r.runDirs.base, "*", "*"))); left != nil {
 		t.Errorf("%q are left", left)
+	}
+}
+
+// TestCold has packages that require() ES modules loaded without databases: each run may
+// wait for itself.
+func TestCold(t *testing.T) {
+	r := open(t, "", func(c *Config) {
+		var err error
+		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	r.store.Close() // none are made
+	for range 12 {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: "import test from 'tape'\nconsole.log(typeof test)", Limits: runners.Limits{Timeout: 20 * time.Second}})
+		if o.Stdout != "function\n" {
+			t.Fatalf("%s %+v, stdout %q", o.Status, o.Error, o.Stdout)
+		}
 	}
 }

@@ -56,7 +56,6 @@ type Store struct {
 type set struct {
 	path    string // of the databases that were last found, "" if none
 	absent  bool   // Find found none
-	vain    bool   // Need could not make them
 	checked time.Time
 }
 
@@ -109,26 +108,6 @@ func (s *Store) Want(key string, fill func(ctx context.Context, dir string) erro
 		s.found(key, dir)
 		done()
 		return nil
-	})
-}
-
-// Need is Want in the foreground: it returns when the databases are there, or cannot
-// be made.
-func (s *Store) Need(ctx context.Context, key string, fill func(ctx context.Context, dir string) error) {
-	if known, _ := s.sets.Get(key); known.vain {
-		return
-	}
-	limited, cancel := context.WithTimeout(ctx, buildLimit)
-	defer cancel()
-	dir, err := s.cache.Dir(limited, Kind, key, fill)
-	if err == nil {
-		s.found(key, dir)
-		return
-	}
-	s.log.Warn("Deno's databases cannot be made", zap.Error(err))
-	s.sets.Update(key, func(known set) set {
-		known.vain = ctx.Err() == nil // not if the run ended
-		return known
 	})
 }
 

@@ -153,6 +153,15 @@ func (d *Dependencies) Module() string {
 	return b.String()
 }
 
+// Specifiers returns those of the targets.
+func (d *Dependencies) Specifiers() []string {
+	var all []string
+	for _, t := range d.Targets {
+		all = append(all, t.Specifier)
+	}
+	return all
+}
+
 // quoted returns the specifier as a literal, and reports whether it is a JSON
 // module, which needs an import attribute.
 func (t Target) quoted() (specifier string, isJSON bool) {
