@@ -56,7 +56,7 @@ def analyze(code, files=(), name="", words=False):
         for name, maybe in imports_of(tree, text):
             found[name] = found.get(name, True) and (maybe or optional)
         if "pytest" in text:
-            found.update((name, found.get(name, True)) for name in _coderunner_tests.plugins(tree))
+            found.update((name, found.get(name, True)) for name in _coderunner_tests.plugins(tree, text))
         for source in map(parse, _coderunner_tests.examples(text)):
             for name, _ in imports_of(source, "") if source else ():
                 found.setdefault(name, True)

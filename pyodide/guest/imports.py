@@ -34,7 +34,7 @@ def imports_of(tree, text):
     for words in _command_lines(tree) if any(name in text for name in _COMMANDS) else ():
         run = [*_run_modules(words)]
         if not run and words[:1] == ["-m"]:  # it is computed
-            run = [node.value for node in ast.walk(tree) if type(node) is ast.Constant and node.value in _TOOLS]
+            run = [_TOOLS[node.value] for node in ast.walk(tree) if type(node) is ast.Constant and node.value in _TOOLS]
         yield from ((name, True) for name in run)
     for node, optional in import_nodes(tree):
         if type(node) is ast.Import:
@@ -44,8 +44,13 @@ def imports_of(tree, text):
             yield node.module, optional
 
 
-# Commands of packages that programs run without importing them.
-_TOOLS = {"black", "coverage", "flake8", "isort", "mypy", "pylint", "pytest"}
+# Commands of packages that programs run without importing them, and their modules.
+_TOOLS = {
+    "autopep8": "autopep8", "bandit": "bandit", "black": "black", "cookiecutter": "cookiecutter", "coverage": "coverage",
+    "django-admin": "django", "flake8": "flake8", "isort": "isort", "mkdocs": "mkdocs", "mypy": "mypy",
+    "pycodestyle": "pycodestyle", "pydocstyle": "pydocstyle", "pyflakes": "pyflakes", "pylint": "pylint", "pytest": "pytest",
+    "radon": "radon", "sphinx-build": "sphinx", "vulture": "vulture", "yapf": "yapf",
+}
 _RUNNERS = {"coverage", "cProfile", "profile", "pdb", "trace"}  # with a -m of their own
 _COMMANDS = {"-m", *_TOOLS}
 
@@ -66,7 +71,7 @@ def _run_modules(words):
         if words and words[0].isidentifier():
             yield words[0]
     elif words and words[0] in _TOOLS:
-        yield words[0]
+        yield _TOOLS[words[0]]
     else:
         return
     if "-m" in words[1:-1] and words[0] in _RUNNERS:

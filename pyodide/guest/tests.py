@@ -11,8 +11,8 @@ _IMPORTS = (ast.Import, ast.ImportFrom)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CASES = ("TestCase", "IsolatedAsyncioTestCase")
 
-# Plugins of pytest that a program uses without importing them, by the fixtures and
-# marks that they define.
+# Plugins of pytest that a program uses without importing them, by the fixtures,
+# marks and options that they define.
 _FIXTURES = {
     "benchmark": "pytest_benchmark",
     "freezer": "pytest_freezer",
@@ -23,6 +23,8 @@ _FIXTURES = {
     "respx_mock": "respx",
 }
 _MARKS = {"asyncio": "pytest_asyncio", "timeout": "pytest_timeout"}
+_OPTIONS = re.compile(r"(?<![\w-])(?:(--cov\b)|(--timeout=)|(--reruns\b)|(--html=)|(--asyncio-mode\b)|(-n[\s\"',=]*(?:\d|auto\b)))")
+_OF_OPTIONS = ("pytest_cov", "pytest_timeout", "pytest_rerunfailures", "pytest_html", "pytest_asyncio", "xdist")
 
 
 def framework(body):
@@ -56,9 +58,9 @@ def _is_test(node):
     return isinstance(node, _FUNCTIONS) and node.name.startswith("test_") and any(type(n) in (ast.Assert, ast.With, ast.AsyncWith) for n in ast.walk(node))
 
 
-def plugins(tree):
-    """The modules of the plugins that tests for pytest use."""
-    used, defined = set(), set()
+def plugins(tree, text):
+    """The modules of the plugins that tests for pytest use, and runs of them."""
+    used, defined = {_OF_OPTIONS[m.lastindex - 1] for m in _OPTIONS.finditer(text)}, set()
     for node in ast.walk(tree):
         if isinstance(node, _FUNCTIONS):
             defined.add(node.name)
