@@ -122,6 +122,7 @@ var (
 	pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+([\pL_][\pL\pN_.]*)[ \t]+import\b)`)
 	notebookLine = regexp.MustCompile(`(?m)^[ \t]*(%run|!)[ \t]*(.*)$`)
 	dotenv       = regexp.MustCompile(`\b(?:load_dotenv|dotenv_values|find_dotenv|loadEnvFile|read_env)\(|["'](?:npm:)?dotenv(?:/config)?["']|@std/dotenv|\bfrom decouple import`)
+	flask        = regexp.MustCompile(`\bFlask\(|\bJinja2Templates\(|\brender_template\(`)
 	dynamic      = regexp.MustCompile(`\b(?:import_module|__import__|run_module)\(`)
 )
 
@@ -200,6 +201,9 @@ func (b *beside) search(t text) {
 	}
 	for _, name := range names {
 		b.takeMapped(name)
+	}
+	if flask.MatchString(t.code) {
+		names = append(names, "templates", "static")
 	}
 	if dotenv.MatchString(t.code) {
 		names = append(names, ".env")

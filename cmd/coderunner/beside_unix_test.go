@@ -33,7 +33,7 @@ func TestFilesBeside(t *testing.T) {
 	for _, name := range []string{
 		"data.csv", "other.csv", ".env", ".ssh/id", "../secret", "huge/a", "deep/data/a.json", "deep/b.json", "with space.txt",
 		"pkg/__init__.py", "pkg/sub/mod.py", "pkg/notes.txt", "pkg/.hidden.py", "unused.py",
-		"ts/index.ts", "view.tsx", "lib/plugin.py", "node_modules/x/a.js",
+		"ts/index.ts", "view.tsx", "lib/plugin.py", "templates/base.html", "templates/.draft.html", "node_modules/x/a.js",
 	} {
 		write(name, name)
 	}
@@ -75,6 +75,7 @@ func TestFilesBeside(t *testing.T) {
 		{"a.py", "import helper, os.path as p", "fromhelper.txt helper.py second.py", ""},
 		{"a.py", "try:\n  from pkg.sub import (mod,\n   other)\nexcept ImportError: import unused", "pkg/__init__.py pkg/sub/mod.py unused.py", ""},
 		{"a.py", "import pkg\nresources.files(pkg).joinpath('notes.txt'); open('.hidden.py')", "pkg/__init__.py pkg/notes.txt pkg/sub/mod.py", "coderunner: pkg/.hidden.py: is hidden"},
+		{"a.py", "app = Flask(__name__)", "templates/base.html", ""},
 		{"a.py", "importlib.import_module('unused')", "unused.py", ""},
 		{"a.py", "sys.path.insert(0, 'lib')\nimport plugin", "lib/math.ts lib/plugin.py", ""},
 		{"a.py", "Path(__file__).parent / 'deep' / 'data' / 'a.json'", "deep/b.json deep/data/a.json", ""},
