@@ -252,14 +252,15 @@ import * as dayjs from "dayjs";
 import * as utc from "dayjs/plugin/utc";
 import * as _ from "lodash";
 import * as R from "ramda";
+import * as gql from "graphql";
 import { third } from "./third";
 dayjs.extend(utc);
-[_.chunk([1, 2, 3], 2), dayjs("2020-01-01").utc(true).year(), third, R.inc(1), _.template(` + "`\nimport * as _ from 'lodash'`" + `)({})]
+[_.chunk([1, 2, 3], 2), dayjs("2020-01-01").utc(true).year(), third, R.inc(1), gql.parse("{ a }").kind, _.template(` + "`\nimport * as _ from 'lodash'`" + `)({})]
 -- third.ts --
 import * as _ from "lodash";
 import * as ms from "ms";
 export const third = [_.nth([1, 2, 3], 2), typeof ms.default];
-`, `[ [ [ 1, 2 ], [ 3 ] ], 2020, [ 3, "function" ], 2, "\nimport * as _ from 'lodash'" ]`, ""},
+`, `[ [ [ 1, 2 ], [ 3 ] ], 2020, [ 3, "function" ], 2, "Document", "\nimport * as _ from 'lodash'" ]`, ""},
 		{"a module that a package requires", `
 -- main.ts --
 import { marked } from "npm:marked@18";

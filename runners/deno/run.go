@@ -167,6 +167,9 @@ func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
 	}
 	if m := unnamed.FindStringSubmatch(o.Error.Message); m != nil && deps.Fetched(m[1]) {
 		if m[2] == "default" {
+			if all := j.program.Unexporting(m[1]); all != nil {
+				return all
+			}
 			if named := j.program.Namespaced(m[1]); named != nil {
 				return named
 			}

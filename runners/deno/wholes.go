@@ -2,6 +2,7 @@ package deno
 
 import (
 	"bytes"
+	"encoding/json"
 	"path/filepath"
 	"slices"
 
@@ -47,10 +48,21 @@ func (i *installer) exporting(p *prepared, program *jsparse.Program) *jsparse.Pr
 func commonJS(dir, path string) bool {
 	if path == "" {
 		esm, text := mainModule(dir)
-		return len(text) > 0 && !esm && !linked(text) && !compiledDefault(text)
+		return len(text) > 0 && !esm && !twofold(dir) && !linked(text) && !compiledDefault(text)
 	}
 	text, err := readScript(filepath.Join(dir, filepath.FromSlash(path+endingOf(dir, path))))
 	return err == nil && len(text) > 0 && !linked(text) && !compiledDefault(text)
+}
+
+// moduleOnly matches the condition by which a package has modules of both kinds even where
+// require could load either.
+var moduleOnly = []byte(`"module-sync"`)
+
+// twofold reports whether a package has another module for import than for require, where
+// the manifest alone does not tell which of the two Deno takes.
+func twofold(dir string) bool {
+	var about struct{ Exports json.RawMessage }
+	return readJSON(filepath.Join(dir, manifestName), &about) != nil || bytes.Contains(about.Exports, moduleOnly)
 }
 
 // linked reports whether a text may be an ES module's, whatever its name: a line of it

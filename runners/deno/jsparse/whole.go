@@ -2,6 +2,7 @@ package jsparse
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,14 +26,34 @@ func (p *Program) Whole() (specifiers []string) {
 func (p *Program) Exporting(specifier string) *Program {
 	changed := p
 	for _, w := range p.wholes {
-		before := strings.TrimRight(p.Source[:w.as.start], " \t\r\n")
-		at, found := strings.CutSuffix(before, "*")
-		if !found || w.specifier != specifier || p.edited(len(at)) || w.defaultUsed(p.Source) {
+		at, found := w.star(p.Source)
+		if !found || w.specifier != specifier || p.edited(at) || w.defaultUsed(p.Source) {
 			continue
 		}
-		changed = changed.with(edit{offset: len(at), cut: 1, text: " ", form: true}, edit{offset: w.as.start, cut: len("as"), text: "  ", form: true})
+		changed = changed.with(edit{offset: at, cut: 1, text: " ", form: true}, edit{offset: w.as.start, cut: len("as"), text: "  ", form: true})
 	}
 	return changed
+}
+
+// Unexporting returns the program without what Exporting has changed, nil if that is nothing.
+func (p *Program) Unexporting(specifier string) *Program {
+	changed := *p
+	for _, w := range p.wholes {
+		at, _ := w.star(p.Source)
+		if w.specifier == specifier && p.edited(w.as.start) {
+			changed.edits = slices.DeleteFunc(slices.Clone(changed.edits), func(e edit) bool { return e.offset == at || e.offset == w.as.start })
+		}
+	}
+	if len(changed.edits) == len(p.edits) {
+		return nil
+	}
+	return &changed
+}
+
+// star returns the place of the asterisk.
+func (w wholeImport) star(source string) (at int, found bool) {
+	before, found := strings.CutSuffix(strings.TrimRight(source[:w.as.start], " \t\r\n"), "*")
+	return len(before), found
 }
 
 // defaultUsed reports whether a program uses the default export by the name for all.
