@@ -44,12 +44,13 @@ type orders struct {
 	Net     bool     `json:"net"`           // it connects or looks names up by Node's modules, and may not reach everything
 	Sharp   bool     `json:"sharp"`         // sharp is to use its WebAssembly
 	Esbuild bool     `json:"esbuild"`       // esbuild is to use its WebAssembly, in this process
-	Sqlite  bool     `json:"sqlite"`        // better-sqlite3 is to use node:sqlite
+	Sqlite  bool     `json:"sqlite"`        // better-sqlite3 and sqlite3 are to use node:sqlite
 	Run     string   `json:"run,omitempty"` // what to say of other programs, where it names them and may start none
 	Room    int64    `json:"room"`          // most characters of the result
 	Tell    bool     `json:"tell"`          // report when it is over
 	Load    bool     `json:"load"`          // load the program and evaluate nothing
 
+	Sqlite3 string            `json:"sqlite3,omitempty"` // the address of the module that sqlite3 needs for that
 	Cold    []string          `json:"cold,omitempty"`    // what is loaded before the program, if Deno knows nothing of the packages' modules
 	Files   []string          `json:"files,omitempty"`   // functions of node:fs that are replaced and that it may use
 	Aliases map[string]string `json:"aliases,omitempty"` // what require finds by other names
@@ -160,7 +161,8 @@ func (j *job) ordersFor(in *instance, tell, load bool) orders {
 		Net:     !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "http2", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
 		Sharp:   j.ready.has(deps.SharpWasm),
 		Esbuild: j.ready.has("esbuild-wasm") && !in.policy().Run.Any(),
-		Sqlite:  j.ready.has("better-sqlite3") && !in.policy().FFI.Any(),
+		Sqlite:  (j.ready.has("better-sqlite3") || j.ready.has("sqlite3")) && !in.policy().FFI.Any(),
+		Sqlite3: j.sqlite3(),
 		Tell:    tell, Load: load,
 	}
 	if in.cold && !load {
