@@ -12,6 +12,7 @@ import _coderunner_pip
 import _coderunner_tests
 from _coderunner_imports import MAKING, RUN, import_nodes, imports_of, made_by, members_of
 from _coderunner_literals import bindings, joined, parse, texts_of
+from _suggestions import _generate_suggestions as _suggest
 
 _INSTALLS = 100
 
@@ -67,7 +68,7 @@ def analyze(code, files=(), name="", words=False):
     others = _others(found, own)
     names, texts = _words(tree for tree, _, _ in parts) if others or words else ((), ())
     found = {
-        "imports": [[name, optional] for name, optional in others.items()],
+        "imports": [[name, optional or _slip(name)] for name, optional in others.items()],
         "members": [member for member in members if member.partition(":")[0] in others],
         "own": sorted(own),
         "installs": [[requirement, deps] for requirement, deps in installs.items()],
@@ -115,6 +116,16 @@ def _others(found, own):
             continue
         others[name] = others.get(name, True) and optional
     return others
+
+
+def _slip(name):
+    """Whether a name is a module of the library with letters too many or too few, as
+    "maths" is: if no such package can be installed, the import itself tells more."""
+    meant = _suggest(_LIBRARY, name) if "." not in name else None
+    return meant is not None and (name.startswith(meant) or meant.startswith(name))
+
+
+_LIBRARY = [name for name in sorted(sys.stdlib_module_names) if name[:1] != "_"]
 
 
 _WORDS = 2000  # of each kind

@@ -361,7 +361,9 @@ func (j *job) explain(ctx context.Context, o ending) {
 		o.Status, o.Error = runners.NotInstalled, missing.Outcome().Error
 		o.Error.Traceback, o.Error.Line = e.Traceback, e.Line
 		j.advise(ctx, o.Error)
-		if j.suggestion != "" && o.Error.Hint == "" && strings.HasPrefix(o.Error.Packages[0].Reason, resolver.NoSuchPackage) {
+		p := o.Error.Packages[0]
+		slip := strings.HasPrefix(p.Reason, resolver.NoSuchPackage) || strings.HasPrefix(p.Name, j.suggestion) || strings.HasPrefix(j.suggestion, p.Name)
+		if j.suggestion != "" && o.Error.Hint == "" && slip {
 			o.Error.Hint = didYouMean(j.suggestion)
 		}
 		return

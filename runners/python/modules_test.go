@@ -106,11 +106,16 @@ def h():
 
 // A name that no index has may be a slip.
 func TestMeantModules(t *testing.T) {
-	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	x := newIndex(t)
+	x.add(wheeltest.Wheel{Filename: "maths-1.0-cp314-cp314-win_amd64.whl"})
+	x.add(wheeltest.Wheel{Filename: "quaint-1.0-cp314-cp314-win_amd64.whl"})
+	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ code, hint string }{
+		{"import maths", "Did you mean: 'math'?"},
 		{"x = 1\nimport colections", "Did you mean: 'collections'?"},
 		{"open('helper.py', 'w').close()\nimport hepler", "Did you mean: 'helper'?"},
 		{"import quite_another", ""},
+		{"try: import quaint\nexcept ImportError: raise", ""},
 	} {
 		if o := run(t, r, test.code); o.Status != runners.NotInstalled || o.Error.Hint != test.hint || o.Error.Line == 0 {
 			t.Errorf("%s: %s %+v, want %q", test.code, o.Status, o.Error, test.hint)
