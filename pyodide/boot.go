@@ -25,6 +25,9 @@ func (in *instance) boot(ctx context.Context) error {
 	if _, err := g.call("__wasm_call_ctors"); err != nil {
 		return err
 	}
+	if err := in.writeErrorTexts(g); err != nil {
+		return err
+	}
 	if err := in.startSignals(); err != nil {
 		return err
 	}

@@ -91,6 +91,12 @@ for f, *a in (open, "a"), (os.rename, "a", "b"), (os.mkdir, "/tmp"), (os.link, "
 print(OSError(errno.EEXIST, "x").__class__.__name__, errno.errorcode[17], errno.ENOENT, os.strerror(13), socket.socket().connect_ex(("127.0.0.1", 9)))
 libc = ctypes.CDLL(None, use_errno=True)
 print(libc.close(99), ctypes.get_errno(), ctypes.set_errno(17), ctypes.get_errno())
+# as glibc's
+print([os.strerror(n) for n in (0, 5, 12, 25, 36, 40, 95, 98, 110, 999)])
+print([n for n in vars(errno) if n.isupper() and errno.errorcode[getattr(errno, n)] != n])
+taken = socket.create_server(("127.0.0.1", 0))
+try: socket.socket().bind(taken.getsockname())
+except OSError as e: print(e)
 `, stdout: `True FileNotFoundError [Errno 2] No such file or directory: 'a'
 True FileNotFoundError [Errno 2] No such file or directory: 'a' -> 'b'
 True FileExistsError [Errno 17] File exists: '/tmp'
@@ -99,6 +105,9 @@ True ConnectionRefusedError [Errno 111] Connection refused
 True OSError [Errno 38] Function not implemented
 FileExistsError EEXIST 2 Permission denied 111
 -1 9 9 17
+['Success', 'Input/output error', 'Cannot allocate memory', 'Inappropriate ioctl for device', 'File name too long', 'Too many levels of symbolic links', 'Operation not supported', 'Address already in use', 'Connection timed out', 'Unknown error 999']
+['EWOULDBLOCK', 'EDEADLK', 'EOPNOTSUPP']
+[Errno 98] Address already in use
 `},
 		{name: "names", code: "import socket, urllib.request\ntry:\n  socket.gethostbyname_ex('example')\nexcept socket.gaierror as e:\n  print(isinstance(e, PermissionError))\nurllib.request.urlopen('file://example/f')", want: "URLError", stdout: "True\n", exit: 1},
 		{name: "bytecode", code: "import xml.sax\nxml.sax.__file__", want: "'/lib/python314.zip/xml/sax/__init__.pyc'"},

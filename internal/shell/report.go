@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,13 +14,7 @@ import (
 )
 
 // message returns an errno's text, as strerror does.
-func message(e abi.Errno) string {
-	_, text, ok := strings.Cut(e.Error(), ": ")
-	if !ok {
-		return e.Error()
-	}
-	return text
-}
+func message(e abi.Errno) string { return cmp.Or(e.Text(), e.Name()) }
 
 // prefix is what an error message begins with: the script and the line.
 func (sh *shell) prefix() string {

@@ -10,7 +10,7 @@
 //
 // Emscripten 5.0.3: src/struct_info_generated.json (offsets and sizes),
 // system/lib/libc/musl/include and arch/generic/bits (numbers),
-// system/lib/libc/musl/src/errno/__strerror.h (texts); and what the pinned
+// system/lib/libc/musl/src/errno/__strerror.h (names); and what the pinned
 // release's JavaScript glue reads and writes.
 //
 // # Testing

@@ -127,7 +127,7 @@ func TestBlocksSaturate(t *testing.T) {
 
 func TestErrno(t *testing.T) {
 	for e, want := range map[Errno]string{
-		OK: "OK: No error information", ENOENT: "ENOENT: No such file or directory",
+		OK: "OK: Success", ENOENT: "ENOENT: No such file or directory",
 		EAGAIN: "EAGAIN: Resource temporarily unavailable",
 		58:     "errno 58", 60000: "errno 60000",
 	} {

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -92,8 +91,8 @@ func (e Errno) Err() error {
 	return e
 }
 
-// errnos.txt has a line for each number: the number, Linux's, its C name, and the
-// text that the guest's strerror prints.
+// errnos.txt has a line for each number: the number, Linux's, its C name, and
+// glibc's text. Those that the C library fails with are first.
 //
 //go:embed errnos.txt
 var errnoLines string
@@ -104,8 +103,9 @@ type errnoLine struct {
 	name, text string
 }
 
-// errnoTable has the lines of errnos.txt by number.
-var errnoTable = sync.OnceValue(func() map[Errno]errnoLine {
+// errnos has the numbers of errnos.txt in order, and its lines by number.
+var errnos = sync.OnceValues(func() ([]Errno, map[Errno]errnoLine) {
+	var order []Errno
 	table := map[Errno]errnoLine{}
 	for line := range strings.Lines(errnoLines) {
 		f := strings.SplitN(strings.TrimSpace(line), " ", 4)
@@ -114,17 +114,30 @@ var errnoTable = sync.OnceValue(func() map[Errno]errnoLine {
 		if err != nil || err2 != nil {
 			panic(line) // it is embedded
 		}
+		order = append(order, Errno(n))
 		table[Errno(n)] = errnoLine{linux, f[2], f[3]}
 	}
-	return table
+	return order, table
 })
+
+func (e Errno) line() (l errnoLine, ok bool) {
+	_, table := errnos()
+	l, ok = table[e]
+	return l, ok
+}
+
+// Errnos returns all numbers, those that the C library fails with first.
+func Errnos() []Errno {
+	order, _ := errnos()
+	return slices.Clone(order)
+}
 
 // LinuxNumbers returns Linux's number for each of the guest's, in order. EFBIG
 // has one of its own: CPython's C code takes an OSError with Linux's, 27, for
 // EINTR, and would write again for ever.
 func LinuxNumbers() [][2]int32 {
 	var pairs [][2]int32
-	for _, e := range slices.Sorted(maps.Keys(errnoTable())) {
+	for _, e := range slices.Sorted(slices.Values(Errnos())) {
 		pairs = append(pairs, [2]int32{int32(e), int32(e.Linux())})
 	}
 	return pairs
@@ -132,7 +145,7 @@ func LinuxNumbers() [][2]int32 {
 
 // Linux returns Linux's number.
 func (e Errno) Linux() int {
-	if l, ok := errnoTable()[e]; ok {
+	if l, ok := e.line(); ok {
 		return l.linux
 	}
 	return int(e)
@@ -146,12 +159,19 @@ func (e Errno) MarshalJSON() ([]byte, error) {
 // Name is the errno's C name, such as "ENOENT", or "errno 999" for a number
 // that has none.
 func (e Errno) Name() string {
-	return cmp.Or(errnoTable()[e].name, fmt.Sprintf("errno %d", uint16(e)))
+	l, _ := e.line()
+	return cmp.Or(l.name, fmt.Sprintf("errno %d", uint16(e)))
 }
 
-// Error is the name and the guest's strerror text.
+// Text is what the guest's strerror returns, or "".
+func (e Errno) Text() string {
+	l, _ := e.line()
+	return l.text
+}
+
+// Error is the name and the text.
 func (e Errno) Error() string {
-	if text := errnoTable()[e].text; text != "" {
+	if text := e.Text(); text != "" {
 		return e.Name() + ": " + text
 	}
 	return e.Name()

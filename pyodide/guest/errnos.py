@@ -24,7 +24,9 @@ def of_c(number):
 
 def strerror(code, /):
     """Translate an error code to a message string."""
-    return _strerror(of_c(operator.index(code)))
+    code = operator.index(code)
+    text = _strerror(of_c(code))
+    return f"Unknown error {code}" if text == "Unknown error" else text  # as glibc's
 
 
 def _renumber():

@@ -11,27 +11,13 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-// glibc has the texts of strerror that differ from those of the guest's libc.
-var glibc = map[abi.Errno]string{
-	abi.EBUSY: "Device or resource busy", abi.EIO: "Input/output error",
-	abi.ELOOP: "Too many levels of symbolic links", abi.EMFILE: "Too many open files",
-	abi.ENAMETOOLONG: "File name too long", abi.ENOTTY: "Inappropriate ioctl for device",
-	abi.EOPNOTSUPP: "Operation not supported", abi.ESPIPE: "Illegal seek",
-	abi.EXDEV: "Invalid cross-device link", abi.ENOMEM: "Cannot allocate memory",
-	abi.EDQUOT: "Disk quota exceeded", abi.ERANGE: "Numerical result out of range",
-	abi.ENOPROTOOPT: "Protocol not available", abi.ETXTBSY: "Text file busy",
-}
-
 // Text is the message of an error: strerror's for an errno.
 func Text(err error) string {
 	var e abi.Errno
 	if !errors.As(err, &e) {
 		return err.Error()
 	}
-	if t := glibc[e]; t != "" {
-		return t
-	}
-	return strings.TrimPrefix(e.Error(), e.Name()+": ")
+	return cmp.Or(e.Text(), e.Name())
 }
 
 // Quote is a name in GNU's messages: in single quotes, escaped as a shell
