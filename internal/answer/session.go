@@ -35,7 +35,7 @@ func (a *Answer) session(out *runners.Outcome) {
 		note("It goes on with what the program did until then.")
 	}
 	if k.ThreadsEnded > 0 {
-		note("%s: threads last no longer than their call. Have the program wait for what they do (thread.join(), executor.shutdown()).", ended(k.ThreadsEnded, "thread"))
+		note("%s: threads last no longer than their call. Have the program wait for what they do (thread.join(), executor.shutdown()), and start a server in the call that asks it.", ended(k.ThreadsEnded, "thread"))
 	}
 	if k.ProcessesEnded > 0 {
 		note("%s: processes last no longer than their call.", ended(k.ProcessesEnded, "process"))

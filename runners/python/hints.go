@@ -57,6 +57,7 @@ const (
 	tasksEnd       = "A call's tasks end with it: await them in the call that makes them."
 	noLocale       = "There is only the locale C: write numbers with f\"{x:,.2f}\", or use the package babel."
 	noServer       = "Only this program reaches its servers: start it in a thread and call it at 127.0.0.1, or call the app with its test client (Flask: app.test_client(); ASGI: httpx.ASGITransport(app))."
+	threadless     = "Threads that earlier calls of the session started ended with those calls: a server has to be started in the call that asks it."
 	noClient       = "The test client needs a package that is not installed: " + giveIt + "."
 	noUpload       = "This is another sandbox: files come in the argument files, into the working directory, and what the program writes there comes back."
 	noImage        = "There is no browser here: fig.show() and fig.write_html() work; for an image file draw it with matplotlib."

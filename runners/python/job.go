@@ -42,6 +42,7 @@ type job struct {
 	// Of a session; continued is nil if there is none.
 	continued    *runners.Continued
 	live         *live             // its interpreter, nil if it is not there
+	threadless   bool              // threads of earlier calls were ended with them
 	saved        map[string]string // its interpreter on disk
 	sessionFiles []runners.SessionFile
 

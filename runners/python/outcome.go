@@ -51,11 +51,7 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
 		o.exceeded(runners.TimedOut, limits)
-		if j.in != nil && j.in.Sockets().Uncalled() || o.Error.Traceback == "" && serves.MatchString(j.req.Code) || serving(o.Error.Traceback) {
-			o.Error.Message += "\n" + noServer
-		} else if j.ahead && importedBy(o.Error.Traceback) != "" {
-			o.Error.Message += fmt.Sprintf("\nThe import had %.1f s of a processor: run the program again, for what its packages import is kept.", res.CPUTime.Seconds())
-		}
+		o.Error.Message += j.limitHint(o.Error.Traceback, res)
 	case pyodide.Flooded:
 		o.exceeded(runners.OutputLimit, limits)
 	case pyodide.Cancelled:
@@ -64,6 +60,20 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		j.died(o, res)
 	}
 	return o.Outcome
+}
+
+// limitHint returns what to do about a program that its time limit ended, a line
+// of its own, or "".
+func (j *job) limitHint(traceback string, res *pyodide.Result) string {
+	switch {
+	case j.in != nil && j.in.Sockets().Uncalled() || traceback == "" && serves.MatchString(j.req.Code) || serving(traceback):
+		return "\n" + noServer
+	case j.ahead && importedBy(traceback) != "":
+		return fmt.Sprintf("\nThe import had %.1f s of a processor: run the program again, for what its packages import is kept.", res.CPUTime.Seconds())
+	case j.threadless:
+		return "\n" + threadless
+	}
+	return ""
 }
 
 // noSpace is Python's message for ENOSPC.

@@ -46,6 +46,7 @@ type live struct {
 	procs    *processes
 	release  func()                // of the snapshot that it was made of
 	state    string                // as which it was kept
+	threads  bool                  // a call ended with threads that still ran
 	files    []runners.SessionFile // in its home
 	own      string                // its last program's file
 	packages packages
@@ -94,7 +95,7 @@ func (j *job) continueSession(ctx context.Context) error {
 		return err
 	}
 	if l != nil && l.state == s.Before {
-		j.live, j.continued.Origin = l, runners.OriginLive
+		j.live, j.threadless, j.continued.Origin = l, l.threads, runners.OriginLive
 		j.pk.resume(l.packages)
 		return nil
 	}
@@ -284,6 +285,7 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 		usable = res.Ended == pyodide.Finished && res.Exception == nil && res.ExitCode == 0
 	}
 	if usable {
+		l.threads = l.threads || res.ThreadsEnded > 0
 		l.state, l.files, l.own, l.packages = s.After, j.sessionFiles, shownName(j.req), j.pk.current()
 		err := l.save(s)
 		if errors.Is(err, pyodide.ErrUnfit) {

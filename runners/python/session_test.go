@@ -232,6 +232,10 @@ func TestSessionEnds(t *testing.T) {
 			t.Errorf("after %s: %+v %+v, want %s", test.code, o.Result, o.Error, test.after)
 		}
 	}
+	run("import threading, time\nt = threading.Thread(target=time.sleep, args=(60,), daemon=True); t.start()", func(*session.Call) {})
+	if o := run("while True: pass", limit); !strings.Contains(o.Error.Message, threadless) {
+		t.Errorf("a time-out after a thread was ended: %+v", o.Error)
+	}
 	o := c.run("s", "import os; pipe = os.pipe()")
 	if k := o.Continued; !k.Kept || !strings.Contains(k.Unsaved, "pipe") {
 		t.Errorf("%+v", k)
