@@ -28,6 +28,7 @@ type job struct {
 	net    *netpolicy.Run  // what it may reach, nil before start
 
 	suggestion string // the module that it may have meant
+	uncalled   bool   // it listened, and nobody called
 
 	pk       *installer        // of its packages
 	pip      *micropip         // what the running program may install

@@ -66,7 +66,7 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 // of its own, or "".
 func (j *job) limitHint(traceback string, res *pyodide.Result) string {
 	switch {
-	case j.in != nil && j.in.Sockets().Uncalled() || traceback == "" && serves.MatchString(j.req.Code) || serving(traceback):
+	case j.uncalled || traceback == "" && serves.MatchString(j.req.Code) || serving(traceback):
 		return "\n" + noServer
 	case j.ahead && importedBy(traceback) != "":
 		return fmt.Sprintf("\nThe import had %.1f s of a processor: run the program again, for what its packages import is kept.", res.CPUTime.Seconds())

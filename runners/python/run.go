@@ -215,6 +215,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	})
 	ended()
 	unnote()
+	j.uncalled = j.in.Sockets().Uncalled()
 	if j.continued != nil {
 		j.continued.ProcessesEnded = left
 	}
