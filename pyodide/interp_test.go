@@ -109,6 +109,17 @@ FileExistsError EEXIST 2 Permission denied 111
 ['EWOULDBLOCK', 'EDEADLK', 'EOPNOTSUPP']
 [Errno 98] Address already in use
 `},
+		{name: "epoll", code: `
+import asyncio, os, select, selectors
+r, w = os.pipe()
+with select.epoll() as e:
+    e.register(r, select.EPOLLIN)
+    os.write(w, b"x")
+    print(e.poll(1) == [(r, select.EPOLLIN)])
+asyncio.run(asyncio.sleep(0))
+print(selectors.DefaultSelector.__name__)
+select.kqueue
+`, want: "AttributeError", stdout: "True\nPollSelector\n", exit: 1},
 		{name: "names", code: "import socket, urllib.request\ntry:\n  socket.gethostbyname_ex('example')\nexcept socket.gaierror as e:\n  print(isinstance(e, PermissionError))\nurllib.request.urlopen('file://example/f')", want: "URLError", stdout: "True\n", exit: 1},
 		{name: "bytecode", code: "import xml.sax\nxml.sax.__file__", want: "'/lib/python314.zip/xml/sax/__init__.pyc'"},
 		{name: "source", code: "import inspect, xml.sax\ninspect.getsource(xml.sax)[:3]", want: "'\"\"\"'"},

@@ -6,6 +6,8 @@ import importlib.abc
 import importlib.machinery
 import opcode
 import os
+import select
+import selectors  # noqa: F401 - before select has epoll
 import sys
 
 from _coderunner_errnos import linux, of_c
@@ -191,16 +193,20 @@ def _astroid(module):
     manager.ast_from_file = ast_from_file
 
 
-def _trio():
-    """It knows epoll and kqueue. The library's own selectors have seen poll."""
-    import select
-    import selectors  # noqa: F401
-
+def _epoll(name):
+    """select's __getattr__: programs and libraries for Linux know epoll. The library's
+    own selectors have seen poll."""
+    if not name.startswith(("epoll", "EPOLL")):
+        raise AttributeError(f"module 'select' has no attribute {name!r}", name=name, obj=select)
     import _coderunner_epoll
 
-    for name in dir(_coderunner_epoll):
-        if name.startswith(("epoll", "EPOLL")):
-            setattr(select, name, getattr(_coderunner_epoll, name))
+    for each in dir(_coderunner_epoll):
+        if each.startswith(("epoll", "EPOLL")):
+            setattr(select, each, getattr(_coderunner_epoll, each))
+    return getattr(_coderunner_epoll, name)
+
+
+select.__getattr__ = _epoll
 
 
 def _matplotlib():
@@ -263,7 +269,7 @@ _CHANGES = {
     "typeguard._decorators": _by("_coderunner_typeguard", "parse_once"),
 }
 
-_EARLIER = {"matplotlib": _matplotlib, "trio": _trio}  # what is changed before a module is found
+_EARLIER = {"matplotlib": _matplotlib}  # what is changed before a module is found
 
 _BUILTIN = importlib.machinery.BuiltinImporter
 
