@@ -31,15 +31,17 @@ function count(name, once) {
   globalThis["set" + name] = Object.defineProperties(made, Object.getOwnPropertyDescriptors(make));
   globalThis["clear" + name] = (timer) => (due.delete(timer), drop(timer));
 }
+const clocks = ["setTimeout", "setInterval", "setImmediate", "Date"];
 let still = false;
 const real = () => (timers.reset(), due.clear(), still = false, jest);
 const jest = {
   setTimeout() {},
   useFakeTimers(options) {
     real();
-    timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"], now: +new Date(options?.now ?? Date.now()) });
-    count("Timeout", true);
-    count("Interval", false);
+    const apis = clocks.filter((name) => (options?.toFake?.includes(name) ?? true) && !options?.doNotFake?.includes(name));
+    timers.enable({ apis, now: +new Date(options?.now ?? Date.now()) });
+    if (apis.includes("setTimeout")) count("Timeout", true);
+    if (apis.includes("setInterval")) count("Interval", false);
     still = true;
     return jest;
   },
@@ -61,7 +63,7 @@ const jest = {
   runAllTimers: () => (timers.runAll(), jest),
   runAllTimersAsync: () => settle(() => timers.runAll()),
   runOnlyPendingTimers: () => (timers.runAll(), jest),
-  setSystemTime: (time) => (timers.setTime(+new Date(time)), jest),
+  setSystemTime: (time = Date.now()) => (still ? timers.setTime(+new Date(time)) : jest.useFakeTimers({ toFake: ["Date"], now: time }), jest),
   mock: missing("mock"),
   doMock: missing("doMock"),
 };
