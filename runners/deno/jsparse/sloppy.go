@@ -34,6 +34,9 @@ type paren struct {
 // octal matches numbers that a module does not have.
 var octal = regexp.MustCompile(`^0[0-7]+$`)
 
+// freezers matches the packages that freeze what they return.
+var freezers = regexp.MustCompile(`^.(?:npm:)?(?:immer|@reduxjs/toolkit|deep-freeze|deep-freeze-es6|seamless-immutable)(?:@|.$)`)
+
 // maxNames bounds the names of each kind, and those between parentheses.
 const maxNames = 1000
 
@@ -55,6 +58,8 @@ func (l *sloppy) take(a *analysis, t token) {
 	switch {
 	case a.s.word(t) == "this" && !a.s.is(a.prev, '.') && (len(blocks) == 0 || blocks[len(blocks)-1].plain):
 		l.this = true
+	case t.kind == text && a.s.word(a.prev2) == "require" && freezers.MatchString(a.s.src[t.start:t.end]):
+		l.shown = true
 	case a.prev.kind == text && a.prev2.kind == none:
 		l.strict = l.strict || strings.Contains(a.s.src[a.prev.start:a.prev.end], "use strict")
 	case a.s.is(t, '!') && a.s.is(a.prev, '<') && strings.HasPrefix(a.s.src[t.end:], "--"): // begins a comment

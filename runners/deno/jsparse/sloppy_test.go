@@ -32,6 +32,8 @@ func TestSloppy(t *testing.T) {
 		"'use strict'; a(this)":                                    true,
 		"await 1; x = 1":                                           false,
 		"import a from 'a'; x = 1":                                 false,
+		"const { produce } = require('immer'); produce(a).b = 1":   true,
+		"const { a } = require('immerse'); a.b = 1":                false,
 		"let a, b; b = 1":                                          false,
 		"const {\n a,\n b\n} = c; a = 1":                           false,
 		"function f(a, b) {\n a = 1; b = 2 }":                      false,
