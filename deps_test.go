@@ -84,7 +84,7 @@ const imports = `
 	runners/deno/jsparse:
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
-	runners/bash: internal/commands internal/kernel internal/netpolicy internal/shell pyodide/abi pyodide/memfs runners
+	runners/bash: internal/commands internal/commands/web internal/kernel internal/netpolicy internal/shell pyodide/abi pyodide/memfs runners
 	runners/host: internal/procdir internal/process internal/sandbox runners
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:

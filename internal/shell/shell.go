@@ -31,6 +31,7 @@ package shell
 import (
 	"context"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -96,6 +97,7 @@ type shell struct {
 	getopts     getoptsState
 	seed        uint32
 	lastRandom  int
+	unseeded    bool // a subshell that has not used RANDOM: it goes on with no numbers of its parent's
 	began       time.Time
 	shared      bool // a subshell in the process of its parent
 	alone       bool // a builtin that is a program
@@ -161,7 +163,7 @@ func newShell(ctx context.Context, p *kernel.Process) *shell {
 		scope: &scope{vars: make(map[string]*variable, 32)}, funcs: map[string]*function{}, alias: map[string]string{},
 		plain: map[string]bool{}, opts: defaults,
 		fds: p.TakeFiles(), dir: p.Dir, umask: p.Umask, pid: p.PID(), traps: map[string]string{},
-		pipeStatus: []int{0}, began: time.Now(), seed: uint32(time.Now().UnixNano()), getopts: getoptsState{index: 1},
+		pipeStatus: []int{0}, began: time.Now(), seed: rand.Uint32(), getopts: getoptsState{index: 1},
 	}
 	sh.task = newTask(ctx, p)
 	sh.environment(p.Env)
@@ -240,7 +242,7 @@ func (sh *shell) subshell() *shell {
 	c.depth++
 	c.jump = jump{}
 	c.loops = 0
-	c.execs, c.shared = false, true
+	c.execs, c.shared, c.unseeded = false, true, true
 	if !sh.opts.inheritErrexit {
 		c.trapping = false
 	}

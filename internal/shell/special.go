@@ -102,6 +102,9 @@ func (sh *shell) callers(name string) *variable {
 
 // random is bash's RANDOM: its generator, so that a seed gives the same numbers.
 func (sh *shell) random() int {
+	if sh.unseeded {
+		sh.reseed(rand.Uint32())
+	}
 	for {
 		last := sh.lastRandom
 		sh.seed = parkMiller(sh.seed)
@@ -111,6 +114,9 @@ func (sh *shell) random() int {
 		}
 	}
 }
+
+// reseed begins the numbers of RANDOM anew.
+func (sh *shell) reseed(seed uint32) { sh.seed, sh.lastRandom, sh.unseeded = seed, 0, false }
 
 // parkMiller is the minimal standard generator of Park and Miller.
 func parkMiller(seed uint32) uint32 {
@@ -130,7 +136,7 @@ func (sh *shell) assigned(name, s string) {
 	switch name {
 	case "RANDOM":
 		n, _ := sh.evaluate(s)
-		sh.seed, sh.lastRandom = uint32(n), 0
+		sh.reseed(uint32(n))
 	case "SECONDS":
 		n, _ := sh.evaluate(s)
 		sh.began = time.Now().Add(-time.Duration(n) * time.Second)

@@ -3,6 +3,7 @@
 package bash_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,25 @@ func TestHabits(t *testing.T) {
 		if o.Status != runners.Succeeded || o.Stdout != want {
 			t.Errorf("%s: %q %q, want %q", code, o.Stdout, o.Stderr, want)
 		}
+	}
+}
+
+// TestRefusals tells what a script asked of the network that it does not have, where the
+// script hides it, and nothing of its own machine.
+func TestRefusals(t *testing.T) {
+	o := run(t, runners.Request{Code: `
+x=$(curl -s https://example.com/a); curl -s http://10.1.2.3; (exec 3<>/dev/tcp/example.net/80) 2> /dev/null
+curl -s http://localhost:1; (exec 3<>/dev/tcp/127.0.0.1/1); curl -sS example.org`})
+	var hosts []string
+	for _, c := range o.Usage.Contacted {
+		hosts = append(hosts, c.Host+" "+c.Flag)
+	}
+	want := []string{
+		"example.com --allow-net=example.com:443", "10.1.2.3 --allow-net=10.1.2.3:80",
+		"example.net --allow-net=example.net:80", "example.org --allow-net=example.org:80",
+	}
+	if !slices.Equal(hosts, want) || len(o.Refusals()) != 3 || !strings.Contains(o.Stderr, "127.0.0.1/1: Connection refused") {
+		t.Errorf("%q %q\n%s", hosts, o.Refusals(), o.Stderr)
 	}
 }
 

@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"coderunner/internal/commands"
+	"coderunner/internal/commands/web"
 	"coderunner/internal/kernel"
+	"coderunner/internal/netpolicy"
 	"coderunner/internal/shell"
 	"coderunner/pyodide/abi"
 	"coderunner/pyodide/memfs"
@@ -151,7 +153,16 @@ func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
 		return nil, err
 	}
 	j.FS = fsys
-	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: commands.Lookup, Bin: bin, Panicked: j.r.panicked}); err != nil {
+	j.Network = j.r.cfg.Policy.Network().NewRun(netpolicy.Options{})
+	n := web.Network{Refused: j.Network.Avoided} // no way out, but what is asked for is noted
+	lookup := func(name string) (kernel.Program, bool) {
+		program, ok := commands.Lookup(name)
+		if ok && web.Connects(name) {
+			program = web.WithNetwork(program, n)
+		}
+		return program, ok
+	}
+	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: lookup, Connect: n.Connect, Bin: bin, Panicked: j.r.panicked}); err != nil {
 		return nil, err
 	}
 	return nil, furnish(fsys, false)

@@ -230,7 +230,7 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 		}, true
 	}
 	program, ok := commands.Lookup(name)
-	if ok && (name == "curl" || name == "wget") {
+	if ok && web.Connects(name) {
 		program = web.WithNetwork(program, c.network())
 	}
 	return program, ok
@@ -238,7 +238,7 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 
 // network is what the shell and its commands may reach.
 func (c *processes) network() web.Network {
-	n := web.Network{Loopback: c.sockets(), Authorities: c.authorities}
+	n := web.Network{Loopback: c.sockets(), Refused: c.outside.refused, Authorities: c.authorities}
 	if c.outside.open {
 		n.Outside = &c.outside
 	}

@@ -16,7 +16,7 @@ type Child struct {
 	Env   []string // nil: the command's own
 	Dir   string
 	Files map[int]*memfs.File // besides the inherited ones; nil removes one
-	group bool                // a process group of its own
+	Group bool                // a process group of its own
 }
 
 // Start starts a child, after what was printed before it.
@@ -32,7 +32,7 @@ func (c *Call) Start(ch Child) (*kernel.Process, error) {
 	if e.Dir == "" {
 		e.Dir = c.Dir
 	}
-	if ch.group {
+	if ch.Group {
 		e.Group = kernel.NewGroup
 	}
 	return c.Process.Start(e)

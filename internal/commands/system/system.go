@@ -158,11 +158,15 @@ func Timeout(c *command.Call) int {
 	if !ok {
 		return c.Usage(125, "invalid time interval %s", command.Quote(o.Value("k", "")))
 	}
-	p, err := c.Start(command.Child{Args: o.Args[1:]})
+	p, err := c.Start(command.Child{Args: o.Args[1:], Group: !o.On("foreground")})
 	if err != nil {
 		return c.Die(command.NotStarted(err), "failed to run command %s: %s", command.Quote(o.Args[1]), command.Text(err))
 	}
-	s, done, killed := await(c, p, limit, sig, after)
+	target := -p.PID() // the group, whose other processes may hold pipes that somebody reads
+	if o.On("foreground") {
+		target = p.PID()
+	}
+	s, done, killed := await(c, p, target, limit, sig, after)
 	switch {
 	case !done:
 		return 128 + int(kernel.SIGKILL)
@@ -177,9 +181,9 @@ func Timeout(c *command.Call) int {
 	return 124
 }
 
-// await waits for a child, which gets a signal after a time, and SIGKILL after
-// another one if that is not 0.
-func await(c *command.Call, p *kernel.Process, limit time.Duration, sig kernel.Signal, after time.Duration) (s kernel.Status, done, killed bool) {
+// await waits for a child. After a time a target of kill(2) gets a signal, and SIGKILL
+// after another one if that is not 0.
+func await(c *command.Call, p *kernel.Process, target int, limit time.Duration, sig kernel.Signal, after time.Duration) (s kernel.Status, done, killed bool) {
 	ctx := c.Ctx
 	if limit > 0 {
 		var cancel context.CancelFunc
@@ -190,17 +194,17 @@ func await(c *command.Call, p *kernel.Process, limit time.Duration, sig kernel.S
 		return s, true, false
 	}
 	if c.Ctx.Err() != nil {
-		c.Process.Kill(p.PID(), kernel.SIGKILL)
+		c.Process.Kill(target, kernel.SIGKILL)
 		return 0, false, false
 	}
-	c.Process.Kill(p.PID(), sig)
+	c.Process.Kill(target, sig)
 	if after > 0 {
 		ctx, cancel := context.WithTimeout(c.Ctx, after)
 		defer cancel()
 		if s, ok := c.Wait(ctx, p); ok {
 			return s, true, true
 		}
-		c.Process.Kill(p.PID(), kernel.SIGKILL)
+		c.Process.Kill(target, kernel.SIGKILL)
 	}
 	s, done = c.Wait(c.Ctx, p)
 	return s, done, true

@@ -31,10 +31,16 @@ type Network struct {
 		// Dial connects to an address. name is what was asked for.
 		Dial(ctx context.Context, network, name string, addr netip.AddrPort) (net.Conn, error)
 	}
+	// Refused is told what is asked for without an Outside, HOST:PORT, and returns the
+	// words of the refusal. It may be nil.
+	Refused     func(to string) string
 	Authorities []*x509.Certificate // trusted besides the system's
 }
 
 type networkKey struct{}
+
+// Connects reports whether a command of this name has the network of [WithNetwork].
+func Connects(name string) bool { return name == "curl" || name == "wget" }
 
 // WithNetwork returns a program that is p with a network.
 func WithNetwork(p kernel.Program, n Network) kernel.Program {
@@ -45,6 +51,22 @@ func WithNetwork(p kernel.Program, n Network) kernel.Program {
 
 // errNoNetwork names the way out.
 var errNoNetwork = errors.New("programs have no network here: start coderunner with --allow-net=HOST to allow it")
+
+// noNetwork is errNoNetwork in the words of [Network.Refused].
+type noNetwork string
+
+func (e noNetwork) Error() string { return string(e) }
+func (noNetwork) Unwrap() error   { return errNoNetwork }
+
+// refusal returns the error of what is asked for without an Outside.
+func (n Network) refusal(to string) error {
+	if n.Refused != nil {
+		if why := n.Refused(to); why != "" {
+			return noNetwork(why)
+		}
+	}
+	return errNoNetwork
+}
 
 // lookupError is a name that has no address; dialError a connection that failed.
 type lookupError struct {
@@ -125,7 +147,7 @@ func (n Network) each(ctx context.Context, address, family string, try func(host
 	switch {
 	case own:
 	case n.Outside == nil:
-		return &dialError{host, port, errNoNetwork, own}
+		return &dialError{host, port, n.refusal(address), own}
 	default:
 		addrs, err = n.Outside.Lookup(ctx, strings.TrimSuffix(host, "."))
 	}

@@ -21,9 +21,9 @@ func (n Network) Connect(ctx context.Context, address string) (stream memfs.Stre
 				stream = k
 				return err
 			}
-			if n.Outside == nil {
-				return err
-			}
+		}
+		if n.Outside == nil {
+			return abi.ECONNREFUSED
 		}
 		conn, err := n.connect(ctx, host, to)
 		if err == nil {
