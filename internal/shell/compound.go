@@ -289,7 +289,7 @@ func (sh *shell) declare(c *syntax.FuncDecl) {
 func (sh *shell) importFunction(name, s string) {
 	old := sh.src
 	defer func() { sh.src = old }()
-	sh.src = &source{text: name + " " + s, first: 1}
+	sh.src = &source{text: name + " " + s, name: "environment", first: 1}
 	err := sh.statements(sh.src, func(st *syntax.Stmt) bool {
 		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name != nil && c.Name.Value == name {
 			sh.declare(c)

@@ -141,7 +141,7 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 		}
 		text, ok := requote(src.text, failed)
 		if !ok {
-			return failed
+			return earlierElse(src.text, failed)
 		}
 		src.asked = cmp.Or(src.asked, src.text)
 		src.text = text
@@ -161,18 +161,6 @@ func bareBody(st *syntax.Stmt) error {
 		return syntax.ParseError{Pos: f.Body.Pos(), Text: "`" + f.Name.Value + "` can only be followed by a compound command"}
 	}
 	return nil
-}
-
-// strayElse returns the error of an else without if, which the parser takes for a
-// command.
-func strayElse(st *syntax.Stmt) (err error) {
-	syntax.Walk(st, func(n syntax.Node) bool {
-		if c, ok := n.(*syntax.CallExpr); ok && len(c.Assigns) == 0 && len(c.Args) > 0 && c.Args[0].Lit() == "else" {
-			err = syntax.ParseError{Pos: c.Pos(), Text: "`else` can only be used in an `if`"}
-		}
-		return err == nil
-	})
-	return err
 }
 
 // errorLine returns the line of an error of the parser.

@@ -93,7 +93,7 @@ func (s *Session) leave(sh *shell) {
 	}
 	for _, name := range sortedKeys(sh.funcs) {
 		f := sh.funcs[name]
-		b.WriteString("function " + name + "() " + f.text + "\n")
+		b.WriteString(f.origin() + "function " + name + "() " + f.text + "\n")
 		if f.exported {
 			b.WriteString("export -f " + name + "\n")
 		}
@@ -134,6 +134,34 @@ func (v *variable) typeName() string {
 	return "string"
 }
 
+// originOf begins the line of a state that has where the function behind it comes from.
+const originOf = "# from "
+
+// origin returns that line: the file, and the line of it at which the body begins.
+func (f *function) origin() string {
+	if f.src.name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s%d %q\n", originOf, f.src.line(int(f.body.Pos().Line()))+f.src.first-1, f.src.name)
+}
+
+// restoreOrigin makes the errors of a function of a state name the script that it comes from.
+func (f *function) restoreOrigin() {
+	line, at := strings.Split(f.src.text, "\n"), int(f.body.Pos().Line())
+	if at < 2 || at > len(line) {
+		return
+	}
+	origin, ok := strings.CutPrefix(line[at-2], originOf)
+	var first int
+	var name string
+	if _, err := fmt.Sscanf(origin, "%d %q", &first, &name); !ok || err != nil {
+		return
+	}
+	src := *f.src
+	src.name, src.first = name, first-src.line(at)+1
+	f.src = &src
+}
+
 // restore takes over a state. Errors of it are of no use to the script.
 func (s *Session) restore(sh *shell) {
 	sh.initial, s.home, s.std = map[string]string{}, sh.dir, sh.standard()
@@ -146,6 +174,9 @@ func (s *Session) restore(sh *shell) {
 	stderr := sh.fds[2]
 	delete(sh.fds, 2)
 	sh.runText(&source{text: s.Before, first: 1}, "eval")
+	for _, f := range sh.funcs {
+		f.restoreOrigin()
+	}
 	if stderr != nil {
 		sh.fds[2] = stderr
 	}

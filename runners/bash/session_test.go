@@ -3,6 +3,7 @@ package bash_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -79,6 +80,32 @@ func TestSession(t *testing.T) {
 	}
 	if o = call("4", "echo \"$x $n\"; echo $unset_; echo not reached"); o.Stdout != "a b 7\n" || o.ExitCode == 0 {
 		t.Errorf("%d %q %q", o.ExitCode, o.Stdout, o.Stderr)
+	}
+}
+
+// TestSessionErrors names the call that a function comes from, and the line there.
+func TestSessionErrors(t *testing.T) {
+	r, saved := bash.New(bash.Config{}), ""
+	for i, c := range []struct{ code, want string }{
+		{"x=1\n\nf() {\n  cat <<E\n$x\nE\n  nosuch$1\n}\ng() { echo ${BASH_SOURCE[0]} $LINENO >&2; }", ""},
+		{"h() {\n  f 2; echo $((1 / 0)); }; f 1", "call_1.sh: line 7: nosuch1: command not found\n"},
+		{"\ng; h", "call_1.sh 9\ncall_1.sh: line 7: nosuch2: command not found\ncall_2.sh: line 2: 1 / 0: division by 0 (error token is \"0\")\n"},
+		{"unset -f h\ng\nnosuch3", "call_1.sh 9\ncall_4.sh: line 3: nosuch3: command not found\n"},
+	} {
+		save, before := t.TempDir(), saved
+		o, err := r.Run(t.Context(), runners.Request{Language: runners.Bash, Code: c.code, Filename: fmt.Sprintf("call_%d.sh", i+1), Session: &runners.Session{
+			Key: "s", Before: before, After: save, Save: save,
+			Saved: func() (map[string]string, error) {
+				return map[string]string{"state.sh": filepath.Join(before, "state.sh")}, nil
+			},
+			Leave: func(fs.FS, runners.File) (runners.Left, error) { return runners.Left{}, nil },
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if saved = save; o.Stderr != c.want {
+			t.Errorf("%s\n%q, want %q", c.code, o.Stderr, c.want)
+		}
 	}
 }
 
