@@ -65,6 +65,11 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		}
 		return req, nil, err
 	}
+	if req.Language == runners.Python {
+		if req.Code, err = decoded(file, req.Code); err != nil {
+			return req, nil, err
+		}
+	}
 	if req.Below = o.session == "" && !o.flat && looksUp(file, req.Code, req.Language); req.Below {
 		req.Filename = filepath.ToSlash(filepath.Clean(file))
 	} else if file != "-" && file != "" {
