@@ -83,6 +83,9 @@ var ways = []way{
 	{regexp.MustCompile(`^` + unresolved + `$`), "the program waits for what does not happen, such as a line that stdin does not have"},
 }
 
+// misread matches the messages about a program in which something may be left open.
+var misread = regexp.MustCompile(`^(?:Unexpected end of input$|Expected |Unexpected token|Expression expected)`)
+
 // wayOut returns what to append to the message of an error, perhaps nothing.
 func wayOut(message string, p *jsparse.Program) string {
 	for _, w := range ways {
@@ -90,9 +93,9 @@ func wayOut(message string, p *jsparse.Program) string {
 			return "; " + w.out
 		}
 	}
-	if message == "Unexpected end of input" || strings.HasSuffix(message, "got '<eof>'") {
-		if bracket, line := jsparse.Unclosed(p.Source); line > 0 {
-			return notClosed(bracket, line)
+	if misread.MatchString(message) {
+		if mark, line := jsparse.Unclosed(p.Source); line > 0 {
+			return notClosed(mark, line)
 		}
 	}
 	switch {

@@ -23,13 +23,18 @@ func Incomplete(source string) bool {
 	}
 }
 
-// Unclosed returns the bracket that is open at the end of a program and the line where
-// it stands, 0 if there is none. Of several it is the innermost.
-func Unclosed(source string) (bracket string, line int) {
+// Unclosed returns the bracket that is open at the end of a program, or the quote that is at
+// the end of a line, and the line where it stands, 0 if there is none. Of several brackets
+// it is the innermost.
+func Unclosed(source string) (mark string, line int) {
 	s := &scanner{src: source, prev: token{kind: none}, tags: strings.Contains(source, "</") || strings.Contains(source, "/>")}
 	var open []int // the offsets of s.open
 	for {
 		t, err := s.next()
+		if t.kind == text && err != nil {
+			line, _ = position(source, t.start)
+			return source[t.start : t.start+1], line
+		}
 		if err != nil {
 			break
 		}

@@ -15,7 +15,7 @@ func TestIncomplete(t *testing.T) {
 }
 
 func TestUnclosed(t *testing.T) {
-	for source, want := range map[string]int{"f(\n": 1, "a;\nif (b) {\n  c([1])\n": 2, "f(`${\n": 0, "a)": 0, "f()": 0, "'abc": 0, "[\n{\n}": 1} {
+	for source, want := range map[string]int{"f(\n": 1, "a;\nif (b) {\n  c([1])\n": 2, "f(`${\n": 0, "a)": 0, "f()": 0, "'abc": 1, "f(1);\nf('a, b);\nf('c')": 2, "[\n{\n}": 1} {
 		if bracket, line := Unclosed(source); line != want || (bracket == "") != (want == 0) {
 			t.Errorf("Unclosed(%q) = %q, %d, want line %d", source, bracket, line, want)
 		}
