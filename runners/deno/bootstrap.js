@@ -103,6 +103,7 @@ await prepareCall();
 async function prepareCall() {
   const first = (order) => orders[order] && !done[order] && (done[order] = true);
   if (first("files")) await siteFiles();
+  if (first("temp")) await ownTemp();
   defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
   if (first("codes")) await codeURLs(orders.url);

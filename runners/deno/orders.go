@@ -52,6 +52,7 @@ type orders struct {
 
 	Sqlite3 string            `json:"sqlite3,omitempty"` // the address of the module that sqlite3 needs for that
 	Cold    []string          `json:"cold,omitempty"`    // what is loaded before the program, if Deno knows nothing of the packages' modules
+	Temp    string            `json:"temp,omitempty"`    // what stands for /tmp, if the program names that
 	Files   []string          `json:"files,omitempty"`   // functions of node:fs that are replaced and that it may use
 	Aliases map[string]string `json:"aliases,omitempty"` // what require finds by other names
 
@@ -164,6 +165,9 @@ func (j *job) ordersFor(in *instance, tell, load bool) orders {
 		Sqlite:  (j.ready.has("better-sqlite3") || j.ready.has("sqlite3")) && !in.policy().FFI.Any(),
 		Sqlite3: j.sqlite3(),
 		Tell:    tell, Load: load,
+	}
+	if j.mentions("/tmp") && !grants(in.policy(), "/tmp") {
+		o.Temp = in.dir.temp()
 	}
 	if in.cold && !load {
 		o.Cold = append(j.deps.Specifiers(), o.Main)

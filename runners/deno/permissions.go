@@ -3,6 +3,7 @@ package deno
 import (
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -160,4 +161,14 @@ func hostPort(raw string) string {
 		return u.Host + ":80"
 	}
 	return u.Host + ":443"
+}
+
+// grants reports whether a policy has anything to read or write in, below or above a directory.
+func grants(p runners.Policy, dir string) bool {
+	below := func(name, dir string) bool {
+		rel, err := filepath.Rel(dir, name)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	related := func(name string) bool { return below(name, dir) || below(dir, name) }
+	return p.Read.All || p.Write.All || slices.ContainsFunc(slices.Concat(p.Read.List, p.Write.List), related)
 }

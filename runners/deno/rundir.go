@@ -63,7 +63,7 @@ func openRunDirs(root []byte) (*runDirs, error) {
 	}
 	for name, more := range bootstraps {
 		if err == nil {
-			source := testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + blameSource + more + bootstrapSource
+			source := testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + blameSource + tempSource + more + bootstrapSource
 			err = os.WriteFile(filepath.Join(f.base, name), []byte(source), 0o600)
 		}
 	}
@@ -307,6 +307,9 @@ var hostSource string
 
 //go:embed network.js
 var networkSource string
+
+//go:embed temp.js
+var tempSource string
 
 //go:embed blame.js
 var blameSource string

@@ -1,0 +1,39 @@
+// A program's /tmp, which many write to without asking where temporary files go: it is the
+// run's own temporary directory. This is part of bootstrap.js.
+
+// Functions with two paths. Of others only the first argument is one.
+const twoPaths = /^(?:copyFile|cp|link|rename|symlink)(?:Sync)?$/;
+const denoPaths = ["chmod", "copyFile", "create", "link", "lstat", "mkdir", "open", "readDir", "readFile", "readLink", "readTextFile", "realPath", "remove", "rename", "stat", "symlink", "truncate", "utime", "writeFile", "writeTextFile"];
+
+// ownTemp has node:fs and Deno find there what is below /tmp, but for what is ours, and their
+// errors name it so.
+async function ownTemp() {
+  const { temp } = orders, ours = slice(temp, 0, temp.lastIndexOf("/", temp.lastIndexOf("/") - 1) + 1);
+  const below = (path) => typeof path === "string" && (path === "/tmp" || slice(path, 0, 5) === "/tmp/" && !includes(path, ours)) ? temp + slice(path, 4) : path;
+  const shown = (error) => {
+    if (error instanceof NativeError) for (const name of ["message", "stack", "path", "dest"]) {
+      if (typeof error[name] === "string" && includes(error[name], temp)) error[name] = error[name].replaceAll(temp, "/tmp");
+    }
+    return error;
+  };
+  const place = (object, name) => {
+    const native = object[name], paths = twoPaths.test(name) ? 2 : 1;
+    const call = function (...args) {
+      for (let i = 0; i < min(paths, args.length); i++) args[i] = below(args[i]);
+      const done = args.at(-1);
+      if (typeof done === "function") args[args.length - 1] = function (error, ...rest) { return done.call(this, shown(error), ...rest) };
+      try {
+        const made = native.apply(this, args);
+        return made instanceof NativePromise ? then(made, undefined, (error) => { throw shown(error) }) : made;
+      } catch (error) {
+        throw shown(error);
+      }
+    };
+    here.answer(object, name, defineProperties(call, getOwnPropertyDescriptors(native)));
+  };
+  const fs = (await import("node:module")).default.createRequire(self)("fs");
+  for (const object of [fs, fs.promises]) {
+    for (const name of keys(object)) if (/^[a-z]/.test(name) && typeof object[name] === "function") place(object, name);
+  }
+  for (const name of denoPaths) for (const of of [name, name + "Sync"]) if (typeof Deno[of] === "function") place(Deno, of);
+}
