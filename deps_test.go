@@ -137,7 +137,7 @@ const capabilities = `
 	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
 	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index
-	golang.org/x/text: internal/commands/text
+	golang.org/x/text: cmd/coderunner internal/commands/text
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python
 	github.com/minio/minio-go/v7: internal/session/bucket
