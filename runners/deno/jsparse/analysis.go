@@ -36,6 +36,7 @@ type statement struct {
 	second     token
 	call       string // the method of that name is called last
 	sets       bool   // it assigns to a member
+	value      bool   // it has something outside of brackets that no block has
 }
 
 // form adds an edit without which Deno cannot read the file.

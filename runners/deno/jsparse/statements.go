@@ -28,6 +28,9 @@ func (a *analysis) grow(t token) {
 		a.last.second = t
 	}
 	a.last.end = t.end
+	if t.depth == 0 && (t.kind != word && !strings.ContainsAny(a.s.src[t.start:t.start+1], "(){}") || slices.Contains([]string{"throw", "return", "new", "typeof", "void", "delete", "yield"}, a.s.word(t))) {
+		a.last.value = true
+	}
 	switch {
 	case t.depth > 0 || a.s.is(t, ')'):
 	case a.s.is(t, '=') && a.s.is(a.prev2, '.') && !strings.HasPrefix(a.s.src[t.end:], "="):
@@ -55,6 +58,9 @@ func (a *analysis) starts(t token) bool {
 	if a.s.tags && a.s.src[t.start] == '<' {
 		return a.s.is(a.prev, '}')
 	}
+	if t.kind == template || a.s.src[t.start] == '`' {
+		return a.s.is(a.prev, '}') && a.ended()
+	}
 	switch t.kind {
 	case word:
 		switch a.s.word(t) {
@@ -69,24 +75,30 @@ func (a *analysis) starts(t token) bool {
 		case '{', '@', '~':
 			return true
 		case '[', '(':
-			return a.s.is(a.prev, '}') && a.declaration()
+			return a.s.is(a.prev, '}') && a.ended()
 		case '!':
 			return !strings.HasPrefix(a.s.src[t.start:], "!=")
 		case '+', '-': // a prefix operator; a single one goes on
-			return strings.HasPrefix(a.s.src[t.start+1:], string(c))
+			return strings.HasPrefix(a.s.src[t.start+1:], string(c)) || a.s.is(a.prev, '}') && a.ended()
 		}
 	}
 	return false
 }
 
-// declaration reports whether the last statement is a class or a function, which a brace
-// ends.
-func (a *analysis) declaration() bool {
+// ended reports whether a brace ends the last statement: it declares a class, a function or
+// the like, or has a block and no value outside of brackets.
+func (a *analysis) ended() bool {
 	first := a.s.word(a.last.first)
-	if first == "async" || first == "export" {
+	if first == "async" || first == "export" || first == "const" || first == "declare" {
 		first = a.s.word(a.last.second)
 	}
-	return first == "class" || first == "function"
+	switch first {
+	case "class", "function", "interface", "enum", "namespace":
+		return true
+	case "for", "while", "if", "try", "switch":
+		return !a.last.value
+	}
+	return a.s.is(a.last.first, '{') && !a.last.value
 }
 
 // edit adds the edits of a main program. It stays CommonJS only if it uses what
