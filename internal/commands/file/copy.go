@@ -56,10 +56,7 @@ func copyOrMove(c *command.Call, move bool) int {
 	}
 	if strings.HasSuffix(target, "/") && !isDir {
 		if st, err := c.Stat(sources[0]); err == nil && !st.IsDir() {
-			if move {
-				return c.Die(1, "cannot move %s to %s: Not a directory", command.Quote(sources[0]), command.Quote(target))
-			}
-			return c.Die(1, "cannot create regular file %s: Not a directory", command.Quote(target))
+			return k.slashed(sources[0], target)
 		}
 	}
 	for _, s := range sources {
@@ -83,6 +80,23 @@ func copyOrMove(c *command.Call, move bool) int {
 		return 1
 	}
 	return c.Status
+}
+
+// slashed refuses a file for a target that ends with a slash and is not a directory.
+func (k *copier) slashed(source, target string) int {
+	c, reason := k.c, abi.ENOTDIR
+	_, err := c.Stat(strings.TrimRight(target, "/"))
+	_, above := c.Stat(command.Dir(target))
+	switch {
+	case err == nil || errors.Is(err, abi.ENOTDIR):
+		return c.Die(1, "cannot stat %s: %s", command.Quote(target), command.Text(reason))
+	case above != nil:
+		reason = abi.ENOENT
+	}
+	if k.move {
+		return c.Die(1, "cannot move %s to %s: %s", command.Quote(source), command.Quote(target), command.Text(reason))
+	}
+	return c.Die(1, "cannot create regular file %s: %s", command.Quote(target), command.Text(reason))
 }
 
 func (k *copier) operands() (sources []string, target string) {
