@@ -35,7 +35,7 @@ type beside struct {
 	known   map[string]bool // paths that were looked up
 	left    int64           // bytes
 	texts   []text          // to be searched
-	mapped  [][2]string     // names of imports, or their beginnings, and paths that they stand for
+	mapped  []mapped        // names of imports
 	dirs    []string        // that the texts name
 	lists   bool            // whether a text lists directories
 	shell   bool            // whether the program is one of bash, in which any word may name a directory
@@ -115,9 +115,6 @@ func filesFor(o runOptions, program string, below bool, code string, l runners.L
 }
 
 var (
-	mapping      = regexp.MustCompile(`"([^"\\\n]{1,255})"\s*:\s*"(\./[^"\\\n]{1,255})"`)
-	compilerPath = regexp.MustCompile(`"([^"\\\n]{1,255})"\s*:\s*\[\s*"([^"\\\n]{1,255})"`)
-	baseURL      = regexp.MustCompile(`"baseUrl"\s*:\s*"([^"\\\n]{1,255})"`)
 	literal      = regexp.MustCompile("\"([^\"\\\\\n]{1,255})\"|'([^'\\\\\n]{1,255})'|`([^`\\\\\n]{1,255})`")
 	pythonImport = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*(?:import[ \t]+([^\n#;]+)|from[ \t]+([\pL_][\pL\pN_.]*)[ \t]+import\b)`)
 	notebookLine = regexp.MustCompile(`(?m)^[ \t]*(%run|!)[ \t]*(.*)$`)
@@ -125,42 +122,6 @@ var (
 	flask        = regexp.MustCompile(`\bFlask\(|\bJinja2Templates\(|\brender_template\(`)
 	dynamic      = regexp.MustCompile(`\b(?:import_module|__import__|run_module)\(`)
 )
-
-// maxMapped bounds the names that one file maps.
-const maxMapped = 1000
-
-// takeConfig takes a file that may map names of imports to files.
-func (b *beside) takeConfig(name string) {
-	before := len(b.files)
-	if b.take(name); len(b.files) == before { // nor in the current directory
-		return
-	}
-	data := b.files[before].Data
-	if path.Base(name) != "tsconfig.json" {
-		for _, m := range mapping.FindAllSubmatch(data, maxMapped) {
-			b.mapped = append(b.mapped, [2]string{string(m[1]), path.Join(path.Dir(name), string(m[2]))})
-		}
-		return
-	}
-	base := path.Dir(name)
-	if m := baseURL.FindSubmatch(data); m != nil {
-		base = path.Join(base, string(m[1]))
-	}
-	for _, m := range compilerPath.FindAllSubmatch(data, maxMapped) {
-		b.mapped = append(b.mapped, [2]string{strings.TrimSuffix(string(m[1]), "*"), path.Join(base, strings.TrimSuffix(string(m[2]), "*"))})
-	}
-}
-
-// takeMapped takes what the name of an import is mapped to.
-func (b *beside) takeMapped(name string) {
-	for _, m := range b.mapped {
-		if rest, ok := strings.CutPrefix(name, m[0]); ok && (rest == "" || strings.HasSuffix(m[0], "/")) {
-			at := path.Join(m[1], rest)
-			b.take(at)
-			b.resolve(at)
-		}
-	}
-}
 
 // search takes the files that a text names.
 func (b *beside) search(t text) {
