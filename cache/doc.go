@@ -20,7 +20,7 @@
 //	├── locks/<name>.lock        empty, never removed, held by flock
 //	├── processes/<process>/     unfinished files of that process: see internal/procdir
 //	│   └── used                 the entries that it has used
-//	├── size                     the sum of all sizes, for Cache.Limit
+//	├── size                     the sum of all sizes that count, for Cache.Limit
 //	└── deno/, …                 caches of tools: see Cache.Path
 //
 // Everything is written under processes, synced, and renamed in one step, so an entry
@@ -61,7 +61,8 @@
 // # Limits
 //
 // A cache is larger than its limit while more than that is in use. The limit is
-// about contents: what a file system adds to small files is not counted.
+// about contents: what a file system adds to small files is not counted, and neither
+// are [Sessions].
 //
 // # Testing
 //

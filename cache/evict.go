@@ -113,7 +113,9 @@ func (e *evictor) evict(ctx context.Context) {
 	}
 	total := int64(0)
 	for i := range list {
-		total += list[i].Size
+		if list[i].Counts() {
+			total += list[i].Size
+		}
 		if last := e.c.verifier.lastUse(list[i].Path); last.After(list[i].Used) {
 			list[i].Used = last
 		}

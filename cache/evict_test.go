@@ -113,6 +113,41 @@ func TestRuntimesInForceStay(t *testing.T) {
 	wantKeys(t, root, "runtime/py@2", "runtime/js@1")
 }
 
+// TestSessionsDoNotCount: sessions, which have a limit of their own, throw no package
+// away; and what has several names among them is counted once.
+func TestSessionsDoNotCount(t *testing.T) {
+	root, ctx := t.TempDir(), context.Background()
+	c, err := Open(root)
+	check(t, err)
+	dir := c.Path(Sessions)
+	check(t, os.MkdirAll(filepath.Join(dir, "a"), 0o700))
+	check(t, os.MkdirAll(filepath.Join(dir, "b"), 0o700))
+	blob := filepath.Join(dir, "a", "blob")
+	check(t, os.WriteFile(blob, make([]byte, 100*kib), 0o600))
+	check(t, os.Link(blob, filepath.Join(dir, "b", "blob")))
+	check(t, os.WriteFile(filepath.Join(dir, "b", "other"), make([]byte, kib), 0o600))
+	check(t, c.Close())
+	install(t, root, 4*kib, "k/a", "k/b", "k/c")
+	wantKeys(t, root, "k/a", "k/b", "k/c", "/"+Sessions)
+	if text, err := os.ReadFile(filepath.Join(root, sizeName)); string(text) != fmt.Sprintln(3*kib) || err != nil {
+		t.Errorf("the size is %q, %v", text, err)
+	}
+	install(t, root, 1) // everything goes that can
+	wantKeys(t, root, "/"+Sessions)
+	if _, err := os.Stat(blob); err != nil {
+		t.Error(err)
+	}
+	want := int64(201 * kib)
+	if info, err := os.Stat(blob); err != nil {
+		t.Error(err)
+	} else if _, told := linkedFile(info); told {
+		want = 101 * kib
+	}
+	if got := DiskUse(ctx, dir); got != want {
+		t.Errorf("DiskUse = %d, want %d", got, want)
+	}
+}
+
 // childUse uses an entry until its input ends.
 func childUse(root, key string) error {
 	c, err := Open(root)

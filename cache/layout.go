@@ -17,6 +17,10 @@ const (
 	Tools   = "tools"   // directories from Cache.Path, whose contents only their tools know
 )
 
+// Sessions is a directory of [Tools] that has a limit of its own, and whose contents
+// nobody can make again: its size does not count against that of [Cache.Limit].
+const Sessions = "sessions"
+
 // sections are the directories in the root that are not tools'.
 var sections = []string{Blobs, Trees, Files, Records, lockDir, processes, oldProcesses}
 

@@ -31,6 +31,10 @@ func (e Entry) String() string {
 	return e.Section + " " + e.Kind + " " + e.Key
 }
 
+// Counts reports whether the size of the entry counts against the limit of
+// [Cache.Limit].
+func (e Entry) Counts() bool { return e.Section != Tools || e.Key != Sessions }
+
 // Problem is a damaged entry.
 type Problem struct {
 	Entry Entry
@@ -104,11 +108,20 @@ func eachPath(dir string, depth int, visit func(path string, names []string) err
 	})
 }
 
-// DiskUse returns the total size of the files under dir.
+// DiskUse returns the total size of the files under dir. A file with several names
+// there counts once, where the system tells.
 func DiskUse(ctx context.Context, dir string) (total int64) {
+	seen := map[fileID]bool{}
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
 			if info, ierr := d.Info(); ierr == nil {
+				id, linked := linkedFile(info)
+				if linked && seen[id] {
+					return ctx.Err()
+				}
+				if linked {
+					seen[id] = true
+				}
 				total += info.Size()
 			}
 		}

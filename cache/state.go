@@ -2,6 +2,9 @@ package cache
 
 import "time"
 
+// fileID tells the files of a machine apart.
+type fileID struct{ device, inode uint64 }
+
 // state is the metadata of a file.
 type state struct {
 	device, inode     uint64

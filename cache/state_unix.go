@@ -24,6 +24,15 @@ func look(path string) (state, error) {
 	}, nil
 }
 
+// linkedFile returns which file it is if that has several names.
+func linkedFile(info fs.FileInfo) (fileID, bool) {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || st.Nlink < 2 {
+		return fileID{}, false
+	}
+	return fileID{uint64(st.Dev), st.Ino}, true
+}
+
 // userID returns the owner of a file.
 func userID(info fs.FileInfo) int {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {

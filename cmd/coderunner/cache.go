@@ -135,12 +135,13 @@ func entryJSON(e cache.Entry) cacheEntry {
 
 // printEntries prints entries and their sum, under a name of their own in JSON.
 func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries []cache.Entry, limit int64) error {
-	total, list := totalSize(entries), []cacheEntry{}
+	list := []cacheEntry{}
 	for _, e := range entries {
 		list = append(list, entryJSON(e))
 	}
 	if asJSON {
-		return printJSON(w, map[string]any{"path": c.Root(), name: list, "bytes": total, "limit_bytes": limit})
+		counted, apart := countedSize(entries)
+		return printJSON(w, map[string]any{"path": c.Root(), name: list, "bytes": counted, "session_bytes": apart, "limit_bytes": limit})
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, e := range entries {
@@ -149,8 +150,7 @@ func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d %s, %s%s in %s\n", len(entries), name, humanSize(total), ofLimit(limit), c.Root())
-	return err
+	return printSum(w, c, len(entries), name, entries, limit)
 }
 
 func verifyCache(ctx context.Context, c *cache.Cache, remove, asJSON bool) error {

@@ -56,6 +56,7 @@ func contents(ctx context.Context, entries []cache.Entry) []*content {
 	var rest []cache.Entry
 	for _, e := range entries {
 		switch {
+		case !e.Counts(): // has a line of its own
 		case e.Section == cache.Trees && e.Kind == "npm":
 			at := max(strings.LastIndexByte(e.Key, '@'), 0)
 			version, _, _ := strings.Cut(e.Key[at:], "-") // the digest follows
@@ -109,7 +110,16 @@ func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []c
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d packages, %s%s in %s\n", packages, humanSize(totalSize(entries)), ofLimit(limit), c.Root())
+	return printSum(w, c, packages, "packages", entries, limit)
+}
+
+// printSum prints what counts against the cache's limit, and below it what does not.
+func printSum(w io.Writer, c *cache.Cache, n int, name string, entries []cache.Entry, limit int64) error {
+	counted, apart := countedSize(entries)
+	_, err := fmt.Fprintf(w, "%d %s, %s%s in %s\n", n, name, humanSize(counted), ofLimit(limit), c.Root())
+	if err == nil && apart > 0 {
+		_, err = fmt.Fprintf(w, "besides, sessions: %s (coderunner sessions; CODE_RUNNER_SESSION_DISK limits them)\n", humanSize(apart))
+	}
 	return err
 }
 

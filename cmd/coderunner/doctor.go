@@ -30,11 +30,12 @@ type diagnosis struct {
 	Platform string            `json:"platform"`
 	Versions map[string]string `json:"versions"`
 	Cache    struct {
-		Path    string `json:"path"`
-		Warning string `json:"warning,omitempty"`
-		Entries int    `json:"entries"`
-		Bytes   int64  `json:"bytes"`
-		Limit   int64  `json:"limit_bytes"`
+		Path     string `json:"path"`
+		Warning  string `json:"warning,omitempty"`
+		Entries  int    `json:"entries"`
+		Bytes    int64  `json:"bytes"`
+		Sessions int64  `json:"session_bytes"`
+		Limit    int64  `json:"limit_bytes"`
 	} `json:"cache"`
 	Registries []registryCheck `json:"registries"`
 	Languages  []languageCheck `json:"languages"`
@@ -134,7 +135,7 @@ func (d *diagnosis) examineCache(ctx context.Context, cfg Config) {
 		d.fault("the cache cannot be read: %v", err)
 	}
 	d.Cache.Entries = len(entries)
-	d.Cache.Bytes = totalSize(entries)
+	d.Cache.Bytes, d.Cache.Sessions = countedSize(entries)
 	if d.Cache.Warning != "" {
 		d.fault("%s", d.Cache.Warning)
 	}

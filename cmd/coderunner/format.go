@@ -53,11 +53,17 @@ func humanAge(d time.Duration) string {
 	}
 }
 
-func totalSize(entries []cache.Entry) (total int64) {
+// countedSize returns how much of the entries counts against the cache's limit, and how
+// much does not.
+func countedSize(entries []cache.Entry) (counted, apart int64) {
 	for _, e := range entries {
-		total += e.Size
+		if e.Counts() {
+			counted += e.Size
+		} else {
+			apart += e.Size
+		}
 	}
-	return total
+	return counted, apart
 }
 
 // ofLimit returns the cache's limit for people, "" for none.

@@ -144,7 +144,8 @@ func describeCache(c *cache.Cache, limit int64) func(context.Context) string {
 			until.Store(now + int64(time.Minute))
 			text := "cannot be read"
 			if list, err := c.List(ctx); err == nil {
-				text = fmt.Sprintf("%d entries, %s%s", len(list), humanSize(totalSize(list)), ofLimit(limit))
+				counted, _ := countedSize(list)
+				text = fmt.Sprintf("%d entries, %s%s", len(list), humanSize(counted), ofLimit(limit))
 			}
 			last.Store(&text)
 		}

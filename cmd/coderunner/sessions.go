@@ -23,7 +23,7 @@ import (
 // limits do not concern them.
 func openSessions(cfg Config, c *cache.Cache, o session.Options) (*session.Store, error) {
 	if o.Dir, o.Limits = cfg.SessionDir, cfg.Sessions; o.Dir == "" {
-		o.Dir = c.Path("sessions")
+		o.Dir = c.Path(cache.Sessions)
 	}
 	if cfg.SessionStore != nil {
 		var err error
