@@ -200,13 +200,16 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 		v := a.sh.lookup(t.name)
 		if v != nil && v.kind == associative {
 			var err error
-			if t.key, err = a.sh.key(p.Index); err != nil && a.err == nil {
+			if t.key, err = a.sh.key(p.Index); err == nil && t.key == "" {
+				err = errorf("%s[]: %w", t.name, errSubscript)
+			}
+			if a.err == nil {
 				a.err = err
 			}
 		} else {
 			t.key = itoa(a.eval(p.Index))
 		}
-		if !reads {
+		if !reads || a.err != nil {
 			return t, 0
 		}
 		e, err := a.sh.element(t.name, t.key)

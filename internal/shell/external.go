@@ -6,6 +6,7 @@ import (
 
 	"coderunner/internal/kernel"
 	"coderunner/pyodide/abi"
+	"coderunner/pyodide/memfs"
 )
 
 // external runs a program and waits for it.
@@ -50,12 +51,27 @@ func (sh *shell) notFound(args []string, errno abi.Errno) {
 	case f != nil:
 		sh.callFunction(f, append([]string{"command_not_found_handle"}, args...))
 	default:
-		hint := Instead(name)
+		hint := sh.hint(name)
 		if hint != "" {
 			hint = "; " + hint
 		}
 		sh.errorf("%s: command not found%s", name, hint)
 	}
+}
+
+// hint returns what to use for a missing command, "" if the script's output has that
+// already.
+func (sh *shell) hint(name string) string {
+	hint, again := Instead(name), false
+	if f := sh.fds[2]; hint != "" && f != nil {
+		if _, shown := f.Stream().(*memfs.Output); shown {
+			_, again = sh.hinted.LoadOrStore(hint, true)
+		}
+	}
+	if again {
+		return ""
+	}
+	return hint
 }
 
 // cannotStart reports that a program does not start. A text without #! is a script

@@ -234,6 +234,10 @@ func (sh *shell) fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp)
 			if err != nil {
 				return value{}, err
 			}
+			if key == "" {
+				sh.report(errorf("%s: %w", name, errSubscript)) // and it is unset, as in bash
+				return value{name: name + "[]"}, nil
+			}
 			return sh.element(name, key)
 		}
 		n, err := sh.arithm(index)

@@ -75,6 +75,7 @@ type shell struct {
 	lastArg     string // $_
 	quiet       int    // > 0: failures are looked at, so that they end nothing
 	calls       []call
+	hinted      *sync.Map // what Instead returned and a message has said, in subshells too
 	traps       map[string]string
 	parentTraps map[string]string // what trap shows in a subshell that set none
 	current     *syntax.Stmt      // what BASH_COMMAND shows
@@ -161,7 +162,7 @@ func newShell(ctx context.Context, p *kernel.Process) *shell {
 	sh := &shell{
 		token: new(token), name: "bash", arg0: "bash", src: &source{first: 1},
 		scope: &scope{vars: make(map[string]*variable, 32)}, funcs: map[string]*function{}, alias: map[string]string{},
-		plain: map[string]bool{}, opts: defaults,
+		plain: map[string]bool{}, opts: defaults, hinted: new(sync.Map),
 		fds: p.TakeFiles(), dir: p.Dir, umask: p.Umask, pid: p.PID(), traps: map[string]string{},
 		pipeStatus: []int{0}, began: time.Now(), seed: rand.Uint32(), getopts: getoptsState{index: 1},
 	}

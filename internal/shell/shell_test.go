@@ -117,6 +117,12 @@ func TestInstead(t *testing.T) {
 	if got.stderr != want || got.code != 1 {
 		t.Errorf("%d %q, want %q", got.code, got.stderr, want)
 	}
+	got = m.run(t, t.Context(), "", "-c", "git -v 2> /dev/null; x=$(hg 2>&1); (git a); git b | cat; hg c & wait; f() { svn; }; f 2>&1")
+	want = "bash: line 1: git: command not found; use diff -u and patch: there is no version control here\nbash: line 1: git: command not found\n" +
+		"bash: line 1: hg: command not found\n"
+	if got.stderr != want || got.stdout != "environment: line 1: svn: command not found\n" {
+		t.Errorf("again: %q %q, want %q", got.stdout, got.stderr, want)
+	}
 }
 
 // TestStopSignals: a process is not stopped, and the message names what ends it.

@@ -133,6 +133,13 @@ func (sh *shell) assignIndex(name string, index syntax.ArithmExpr, s string, add
 	name, _ = sh.resolve(name)
 	if v := sh.lookup(name); v != nil && v.kind == associative {
 		key, err := sh.key(index)
+		if err == nil && key == "" {
+			sub := sh.sourceOf(index)
+			if sub == `""` && sh.src.asked != "" { // which requote puts there
+				sub = ""
+			}
+			err = errorf("%s[%s]: %w", name, sub, errSubscript)
+		}
 		if err != nil {
 			return err
 		}

@@ -24,7 +24,8 @@ type finder struct {
 	batches    []*node // -exec … +
 	status     int
 	pruned     bool
-	args       []string
+	args       []string // that are left to parse
+	last       string   // test or action that was parsed
 }
 
 // found is a file that find looks at.

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,8 +29,18 @@ func (f *finder) parse() {
 	case f.peek() == ")":
 		f.c.Exit(1, "invalid expression; you have used a ')' without a matching '('")
 	case len(f.args) > 0:
-		f.c.Exit(1, "paths must precede expression: `%s'", f.args[0])
+		f.c.Exit(1, "%s", f.misplaced(f.args[0]))
 	}
+}
+
+// misplaced returns the message about a path behind the expression. One that is there may
+// come from a pattern that the shell has expanded.
+func (f *finder) misplaced(path string) string {
+	text := fmt.Sprintf("paths must precede expression: `%s'", path)
+	if _, e := f.c.Lookup(path, false); e == abi.OK && f.last != "" {
+		text += fmt.Sprintf("\n%s: possible unquoted pattern after predicate `%s'?", f.c.Name, f.last)
+	}
+	return text
 }
 
 func (f *finder) peek() string {
@@ -52,7 +63,7 @@ func (f *finder) or(depth int) *node {
 	n := f.and(depth)
 	for f.peek() == "-o" || f.peek() == "-or" {
 		op := f.peek()
-		f.args = f.args[1:]
+		f.args, f.last = f.args[1:], op
 		if len(f.args) == 0 {
 			f.c.Exit(1, "invalid expression; you have used a binary operator '%s' with nothing after it.", op)
 		}
@@ -91,7 +102,10 @@ func (f *finder) not(depth int) *node {
 			f.c.Exit(1, "invalid expression; empty parentheses are not allowed.")
 		}
 		n := f.comma(depth + 1)
-		if f.peek() != ")" {
+		switch next := f.peek(); {
+		case next != ")" && next != "":
+			f.c.Exit(1, "%s", f.misplaced(next))
+		case next == "":
 			f.c.Exit(1, "invalid expression; I was expecting to find a ')' somewhere but did not see one.")
 		}
 		f.args = f.args[1:]
@@ -114,6 +128,9 @@ func (f *finder) primary() *node {
 	name := f.peek()
 	if len(f.args) > 0 {
 		f.args = f.args[1:]
+	}
+	if strings.HasPrefix(name, "-") {
+		f.last = name
 	}
 	leaf := func(t func(*finder, *found) bool) *node { return &node{test: t} }
 	always := func(*finder, *found) bool { return true }
@@ -157,7 +174,7 @@ func (f *finder) primary() *node {
 		if strings.HasPrefix(name, "-") {
 			f.c.Exit(1, "unknown predicate `%s'", name)
 		}
-		f.c.Exit(1, "paths must precede expression: `%s'", name)
+		f.c.Exit(1, "%s", f.misplaced(name))
 	}
 	return leaf(test(f, name, f.argument(name)))
 }
