@@ -55,7 +55,9 @@ func Main(c *command.Call) int {
 	if err := j.order.rewrite(query); err != nil {
 		return c.Die(3, "%s", err)
 	}
-	code, err := gojq.Compile(query, slices.Concat(j.order.functions(), j.functions(), []gojq.CompilerOption{gojq.WithVariables(keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input), gojq.WithModuleLoader(&modules{j, libraries(o)})})...)
+	options := slices.Concat(j.order.functions(), j.functions(), []gojq.CompilerOption{gojq.WithVariables(keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input), gojq.WithModuleLoader(&modules{j, libraries(o)})})
+	compile := func(q *gojq.Query) (*gojq.Code, error) { return gojq.Compile(q, options...) }
+	code, err := compile(query)
 	if err != nil {
 		c.Errorf("error: %s\njq: 1 compile error", mistaken(source, err))
 		return 3
@@ -70,7 +72,7 @@ func Main(c *command.Call) int {
 	default:
 		j.indent = strings.Repeat(" ", n)
 	}
-	j.code, j.values = code, values
+	j.code, j.values, j.naming = code, values, naming(located(source), compile)
 	return j.run(input)
 }
 
@@ -263,6 +265,7 @@ type run struct {
 	c      *command.Call
 	o      *command.Options
 	code   *gojq.Code
+	naming func() *gojq.Code // see words
 	values []any
 	indent string
 	order  *order
@@ -356,7 +359,7 @@ func (j *run) filter(v any) bool {
 					return true
 				}
 			}
-			j.c.Errorf("error (at %s): %s", j.in.at(), words(err))
+			j.c.Errorf("error (at %s): %s", j.in.at(), j.words(err, v))
 			j.status = 5
 			return true
 		}

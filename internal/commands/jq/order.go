@@ -167,20 +167,20 @@ func (o *order) rewrite(q *gojq.Query) error {
 	if err != nil {
 		return err
 	}
-	terms(reflect.ValueOf(q), o.term)
+	terms(reflect.ValueOf(q), o.term, query)
 	q.FuncDefs = slices.Concat(prelude.FuncDefs, q.FuncDefs)
 	return nil
 }
 
 // terms calls f with all terms of a syntax tree and query with all queries, the inner
 // ones first.
-func terms(v reflect.Value, f func(*gojq.Term)) {
+func terms(v reflect.Value, f func(*gojq.Term), query func(*gojq.Query)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() {
 			return
 		}
-		terms(v.Elem(), f)
+		terms(v.Elem(), f, query)
 		switch t := v.Interface().(type) {
 		case *gojq.Term:
 			f(t)
@@ -189,11 +189,11 @@ func terms(v reflect.Value, f func(*gojq.Term)) {
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			terms(v.Index(i), f)
+			terms(v.Index(i), f, query)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			terms(v.Field(i), f)
+			terms(v.Field(i), f, query)
 		}
 	}
 }

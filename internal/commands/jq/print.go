@@ -61,6 +61,7 @@ func (j *run) functions() []gojq.CompilerOption {
 	}
 	return []gojq.CompilerOption{
 		gojq.WithFunction("_json", 0, 0, j.compact),
+		gojq.WithFunction("_at", 1, 1, at),
 		gojq.WithFunction("debug", 0, 0, show(false, "[\"DEBUG:\",%s]\n")),
 		gojq.WithFunction("stderr", 0, 0, show(true, "%s")),
 		gojq.WithFunction("input_filename", 0, 0, func(any, []any) any {

@@ -45,6 +45,9 @@ type saying struct {
 // value is a value in gojq's messages: its type, and its text unless it is null.
 const value = `(null|(?:boolean|number|string|array|object) \(.*\))`
 
+// kind is a value of which jq shows the type alone.
+const kind = `(null|boolean|number|string|array|object)(?: \(.*\))?`
+
 var sayings = sync.OnceValue(func() (list []saying) {
 	for _, s := range [][2]string{
 		{`cannot add: ` + value + ` and ` + value, "$1 and $2 cannot be added"},
@@ -55,8 +58,8 @@ var sayings = sync.OnceValue(func() (list []saying) {
 		{`cannot iterate over: ` + value, "Cannot iterate over $1"},
 		{`length cannot be applied to: ` + value, "$1 has no length"},
 		{`keys cannot be applied to: ` + value, "$1 has no keys"},
-		{`expected an object but got: ` + value, "Cannot index $1 with a string"},
-		{`expected an array but got: ` + value, "Cannot index $1 with a number"},
+		{`expected an object but got: ` + kind, "Cannot index $1 with string"},
+		{`expected an array but got: ` + kind, "Cannot index $1 with number"},
 		{`expected a string for object key but got: ` + value, "Cannot use $1 as object key"},
 		{`(?:match|test)\(.*\) cannot be applied to: ` + value, "$1 cannot be matched, as it is not a string"},
 		{`(?:sort|sort_by|group_by|unique|unique_by|min_by|max_by)(?:\(.*\))? cannot be applied to: ` + value, "$1 cannot be sorted, as it is not an array"},
@@ -75,7 +78,11 @@ func words(err error) string {
 		if m == nil {
 			continue
 		}
-		out := strings.Replace(s.jq, "$1", short(m[1]), 1)
+		first := short(m[1])
+		if strings.HasPrefix(s.jq, "Cannot index") {
+			first = m[1]
+		}
+		out := strings.Replace(s.jq, "$1", first, 1)
 		if len(m) > 2 {
 			out = strings.Replace(out, "$2", short(m[2]), 1)
 		}
