@@ -18,6 +18,7 @@ type File struct {
 	Path     string // relative, slash-separated, inside the working directory
 	Data     []byte
 	Modified time.Time // zero: when it is written
+	Asset    bool      // it is data, whatever its name: the program imports and runs it nowhere
 }
 
 // LeftFile is an entry of the working directory that a program made or changed.

@@ -40,6 +40,8 @@ type beside struct {
 	lists   bool            // whether a text lists directories
 	shell   bool            // whether the program is one of bash, in which any word may name a directory
 	entries int             // that patterns have read
+	asset   bool            // whether what is taken is an asset
+	runs    bool            // whether a text may run files that it does not name
 
 	above     bool            // as in runOptions
 	here      *os.Root        // the current directory if the program's is below it
@@ -50,6 +52,7 @@ type beside struct {
 type text struct {
 	code, dir string
 	language  runners.Language
+	asset     bool // of a file that is data: see assets.go
 }
 
 // filesFor returns the files for the program, whose text is code.
@@ -90,7 +93,7 @@ func filesFor(o runOptions, program string, below bool, code string, l runners.L
 		return nil, err
 	}
 	b.known[b.program] = true
-	b.texts = append(b.texts, text{code, at, l})
+	b.texts = append(b.texts, text{code, at, l, false})
 	if l != runners.Python && l != runners.Bash {
 		for _, config := range []string{"deno.json", "deno.jsonc", "package.json", "tsconfig.json"} {
 			b.takeConfig(config)
@@ -107,6 +110,7 @@ func filesFor(o runOptions, program string, below bool, code string, l runners.L
 			b.takeNamed()
 		}
 	}
+	b.judgeAssets()
 	b.tellUnlisted(code, l, args)
 	if !below && b.program != "" && o.session == "" && !o.flat && !o.reads {
 		b.tellAbove(code, l)
@@ -125,6 +129,8 @@ var (
 
 // search takes the files that a text names.
 func (b *beside) search(t text) {
+	b.asset = t.asset
+	b.runs = b.runs || !t.asset && (t.language == runners.Bash || runsFiles.MatchString(t.code))
 	var names, words, patterns, modules []string
 	for _, m := range literal.FindAllStringSubmatch(t.code, maxLookups) {
 		names = append(names, m[1]+m[2]+m[3])
@@ -285,7 +291,11 @@ var errHidden = errors.New("is hidden")
 // take takes a file beside the program, if it is there. It returns the name of a
 // directory.
 func (b *beside) take(name string) (dir string) {
-	if !fs.ValidPath(name) || name == "." || b.known[name] || len(b.known) > maxLookups {
+	if !fs.ValidPath(name) || name == "." || len(b.known) > maxLookups {
+		return ""
+	}
+	if b.known[name] {
+		b.reconsider(name)
 		return ""
 	}
 	b.known[name] = true
@@ -311,10 +321,10 @@ func (b *beside) take(name string) (dir string) {
 // read has a file searched, if it is a program or a notebook.
 func (b *beside) read(f runners.File) {
 	if l := runners.ParseLanguage(strings.TrimPrefix(path.Ext(f.Path), ".")); l != "" {
-		b.texts = append(b.texts, text{string(f.Data), path.Dir(f.Path), l})
+		b.texts = append(b.texts, text{string(f.Data), path.Dir(f.Path), l, f.Asset})
 	} else if path.Ext(f.Path) == ".ipynb" {
 		if code, _, _, err := notebook.Read(f.Data); err == nil {
-			b.texts = append(b.texts, text{code, path.Dir(f.Path), runners.Python})
+			b.texts = append(b.texts, text{code, path.Dir(f.Path), runners.Python, f.Asset})
 		}
 	}
 }
@@ -342,7 +352,7 @@ func (b *beside) copy(root *os.Root, name, as string) error {
 		return err
 	}
 	b.left -= int64(len(data))
-	b.files = append(b.files, runners.File{Path: filepath.ToSlash(as), Data: data, Modified: info.ModTime()})
+	b.files = append(b.files, runners.File{Path: filepath.ToSlash(as), Data: data, Modified: info.ModTime(), Asset: b.asset})
 	return nil
 }
 

@@ -47,6 +47,7 @@ const maxUnlisted = 16 << 20
 // takeNamed takes the directories that the texts name, each with all that is in it or
 // nothing: a program lists them, or puts names together.
 func (b *beside) takeNamed() {
+	b.asset = false
 	for _, dir := range b.dirs {
 		if hidden(dir) || slices.ContainsFunc(strings.Split(dir, "/"), skipped) || hidden(b.target(dir)) {
 			continue

@@ -45,8 +45,11 @@ func quotedPatterns(code string, names []string) (patterns []string) {
 	return patterns
 }
 
-// match takes the files beside the program that a pattern matches, but no hidden ones.
+// match takes the files beside the program that a pattern matches, as assets, but no
+// hidden ones.
 func (b *beside) match(pattern string) {
+	defer func(was bool) { b.asset = was }(b.asset)
+	b.asset = true
 	names := b.matches(b.root.FS(), pattern)
 	if b.here != nil {
 		names = append(names, b.matches(b.here.FS(), pattern)...)

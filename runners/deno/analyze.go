@@ -89,7 +89,7 @@ func (a *analysis) resolve(files []runners.File, earlier ...deps.Module) error {
 	a.files = slices.Clone(files)
 	a.parsed = map[int]*jsparse.Program{}
 	for n, file := range files {
-		if !slices.Contains(extensions, path.Ext(file.Path)) {
+		if file.Asset || !slices.Contains(extensions, path.Ext(file.Path)) {
 			continue
 		}
 		p := jsparse.Parse(string(file.Data), options(file.Path, false))

@@ -171,6 +171,10 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req), Memory: j.req.Limits.Memory}
 	source.Words = j.continued != nil && len(j.pk.current().Installed) > 0
 	for _, f := range j.req.Files {
+		if f.Asset {
+			source.Files = append(source.Files, pyodide.File{Path: f.Path}) // its name may be a module's
+			continue
+		}
 		if strings.HasSuffix(f.Path, ".ipynb") && strings.Contains(j.req.Code, "%run") {
 			if code, _, _, err := notebook.Read(f.Data); err == nil {
 				f.Path, f.Data = f.Path+".py", []byte(code)
