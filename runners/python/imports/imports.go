@@ -39,12 +39,19 @@ func Project(module string, known Finder) requirement.Requirement {
 		}
 	}
 	name := strings.Join(parts[:min(depth(parts), len(parts))], "-")
+	if parts[0] == "google" {
+		name = version.ReplaceAllString(name, "")
+	}
 	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" ||
 		strings.HasPrefix(name, "_") || strings.HasSuffix(name, "_") || strings.HasSuffix(name, "-") {
 		return requirement.Requirement{}
 	}
 	return requirement.Requirement{Name: wheel.Normalize(name)}
 }
+
+// version is how the modules of Google's projects end that have a version of an API:
+// google.cloud.pubsub_v1 is in google-cloud-pubsub.
+var version = regexp.MustCompile(`_v\d[a-z0-9]*$`)
 
 // depth returns how many parts of a module's name form its project's.
 func depth(parts []string) int {
@@ -103,10 +110,12 @@ var own = map[string]bool{
 // shared are the namespaces that many projects share, and how many parts of a
 // module's name form the project's.
 var shared = map[string]int{
-	"google": 2, "google.ai": 3, "google.cloud": 3,
+	"google": 2, "google.ai": 3, "google.analytics": 3, "google.cloud": 3,
 	"azure": 2, "azure.ai": 3, "azure.communication": 3, "azure.data": 3, "azure.iot": 3, "azure.keyvault": 3,
+	"azure.cognitiveservices": 3, "azure.cognitiveservices.vision": 4, "azure.cognitiveservices.language": 4,
 	"azure.mgmt": 3, "azure.monitor": 3, "azure.search": 3, "azure.storage": 3,
-	"backports": 2, "jaraco": 2, "opentelemetry": 2, "ruamel": 2, "sphinxcontrib": 2, "zope": 2, "zc": 2, "plone": 2,
+	"backports": 2, "jaraco": 2, "ruamel": 2, "sphinxcontrib": 2, "zope": 2, "zc": 2, "plone": 2,
+	"opentelemetry": 2, "opentelemetry.exporter": 3, "opentelemetry.exporter.jaeger": 4, "opentelemetry.exporter.otlp": 5, "opentelemetry.instrumentation": 3,
 }
 
 // gone are modules that were removed from Python and have no project of their

@@ -17,6 +17,10 @@ func TestProject(t *testing.T) {
 		"ruamel.yaml": "ruamel-yaml", "azure": "azure-one", "azure.two": "azure-two",
 		"google.cloud.storage.blob": "google-cloud-storage", "azure.identity.aio": "azure-identity", "azure.storage.blob": "azure-storage-blob",
 		"opentelemetry.trace": "opentelemetry-api", "opentelemetry.sdk.trace": "opentelemetry-sdk", "pkg_resources": "setuptools<82",
+		"google.cloud.pubsub_v1.types": "google-cloud-pubsub", "google.analytics.data_v1beta": "google-analytics-data", "google.cloud.secretmanager_v1": "google-cloud-secret-manager",
+		"azure.cognitiveservices.vision.face": "azure-cognitiveservices-vision-face", "azure.cognitiveservices.speech": "azure-cognitiveservices-speech",
+		"opentelemetry.exporter.otlp.proto.http.trace_exporter": "opentelemetry-exporter-otlp-proto-http", "opentelemetry.instrumentation.flask": "opentelemetry-instrumentation-flask",
+		"spellchecker": "pyspellchecker", "ninja": "django-ninja", "win32file": "pywin32", "some_v2": "some-v2",
 		"markdown_it": "markdown-it-py", "_private": "", "größe": "", "os_": "",
 	} {
 		if got := imports.Project(module, lock).String(); got != want {
