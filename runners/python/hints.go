@@ -124,7 +124,6 @@ var plainHints = []struct {
 	{"", noMovie.MatchString, noVideo},
 	{"LookupError", has("nltk.download("), noCorpus},
 	{"MissingCorpusError", nil, noCorpus}, // TextBlob's
-	{"ModuleNotFoundError", audioop.MatchString, "audioop was removed from Python in 3.13: the package audioop-lts has it, where there is a build of that; " + giveIt + ". Without it, use array and wave."},
 	{"ModuleNotFoundError", is("No module named 'rtmidi'"), "There are no MIDI ports here: mido and music21 write files."},
 	{"ImportError", begins("no pq wrapper available"), "There is no libpq here: use " + postgres + "."},
 }
@@ -161,6 +160,8 @@ func (j *job) runHint(e *runners.Error) string {
 		return noServer
 	case e.Type == "ModuleNotFoundError" && strings.Contains(e.Traceback, " google.colab"):
 		return noUpload
+	case e.Type == "ModuleNotFoundError" && audioop.MatchString(e.Message):
+		return audioopHint(e.Traceback, j.engine.lock.ByImport)
 	case e.Type == "ModuleNotFoundError":
 		return j.moduleHint(e.Message)
 	case e.Type == "MemoryError" && e.Message == "", strings.HasPrefix(e.Message, "Unable to allocate "):
@@ -236,8 +237,9 @@ func (j *job) pipHint(text string) string {
 // refusal returns why a package cannot be installed and what to use instead.
 func refusal(project, why string) string {
 	text := "The package " + project + " cannot be installed: " + why
-	if other := instead[project]; other != "" {
-		text += "\nInstead of " + project + ", use " + other + "."
+	name := wanting(project, why)
+	if other := instead[name]; other != "" {
+		text += "\nInstead of " + name + ", use " + other + "."
 	}
 	return text
 }

@@ -58,6 +58,26 @@ const (
 // resolver's reason.
 var neededBy = regexp.MustCompile(`\(needed by ([a-z0-9-]+) `)
 
+// wanting returns the package that needs one that cannot be installed, or that
+// itself where the program asks for it: what replaces lxml is of no use to a program
+// that imports python-docx.
+func wanting(project, why string) string {
+	if by := neededBy.FindStringSubmatch(why); by != nil {
+		return by[1]
+	}
+	return project
+}
+
+// audioopHint returns what to do where audioop is missing. A program that imports a
+// package that needs it cannot use something else.
+func audioopHint(traceback string, known imports.Finder) string {
+	const gone = "audioop was removed from Python in 3.13: "
+	if module := importedBy(traceback); module != "" && module != "audioop" && module != "pyaudioop" {
+		return gone + imports.Project(module, known).Name + " needs the package audioop-lts in its place, of which there is no build for this runtime, so " + module + " cannot be used here."
+	}
+	return gone + "the package audioop-lts has it, of which there is no build for this runtime. Use array and wave."
+}
+
 // imported matches the module that the last line of a traceback imports.
 var imported = regexp.MustCompile(`^ +(?:import|from) (\w+)`)
 
@@ -86,14 +106,12 @@ func (j *job) advise(ctx context.Context, e *runners.Error) {
 		if err != nil {
 			continue
 		}
-		name := r.Name
+		name := wanting(r.Name, p.Reason)
 		if module := importedBy(e.Traceback); module != "" {
-			if named := imports.Project(module, lock.ByImport).Name; instead[named] != "" {
+			named := imports.Project(module, lock.ByImport).Name
+			if instead[named] != "" && (name == r.Name || named != r.Name && instead[name] == "") {
 				name = named // not what that wants
 			}
-		}
-		if by := neededBy.FindStringSubmatch(p.Reason); by != nil && (instead[name] == "" || instead[by[1]] != "") {
-			name = by[1]
 		}
 		other := instead[name]
 		for unreachable && instead[other] != "" {

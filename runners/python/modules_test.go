@@ -133,6 +133,7 @@ func TestHints(t *testing.T) {
 		"gone.py": "import lazy.inside"}, `binary; extra == "binary"`, `pyarrow; extra == "parquet"`))
 	x.add(pure("pynamed", "1.0", map[string]string{"named/__init__.py": "", "_private.py": "", "single.py": ""}))
 	x.add(pure("hollow", "1.0", nil))
+	x.add(pure("sounding", "1.0", map[string]string{"sounding.py": "import audioop"}))
 	r := x.newRunner(base{}, false, t.TempDir())
 	for _, test := range []struct{ code, want string }{
 		{"import hollow", "The package hollow is here, but has no module of that name. Another version"},
@@ -144,7 +145,8 @@ func TestHints(t *testing.T) {
 		{"class MissingCorpusError(Exception): pass\nraise MissingCorpusError('simply run python -m textblob.download_corpora')", "NLTK's data are no package"},
 		{"raise NotImplementedError('Do you have cryptography installed?')", "There is no pip here"},
 		{"import importlib\nimportlib.import_module(''.join(['rt', 'midi']))", "no MIDI ports"},
-		{"import importlib\nimportlib.import_module(''.join(['pyaudio', 'op']))", "audioop was removed from Python in 3.13"},
+		{"import importlib\nimportlib.import_module(''.join(['pyaudio', 'op']))", "of which there is no build for this runtime. Use array and wave."},
+		{"import sounding", "sounding needs the package audioop-lts in its place, of which there is no build"},
 		{"import tkinter.ttk", "not in this runtime"},
 		{"import venv", "No environment is needed here"},
 		{"import msvcrt", "on Windows only"},

@@ -319,6 +319,15 @@ func TestInstead(t *testing.T) {
 	if o := run(t, unreachable, "import transformers"); o.Error == nil || strings.Count(o.Error.Hint, "nstead of ") != 1 {
 		t.Errorf("%+v", o.Error)
 	}
+	// what the program does not import it cannot write otherwise
+	x.addBytes("lxml-1.0-cp314-cp314-win_amd64.whl", []byte("x"))
+	x.module("report", "1.0", "lxml")
+	if o := run(t, reachable, "import report"); o.Error == nil || o.Error.Hint != "" {
+		t.Errorf("%+v", o.Error)
+	}
+	if o := run(t, reachable, "import report, lxml"); o.Error == nil || !strings.HasPrefix(o.Error.Hint, "Instead of lxml, use xml.etree") {
+		t.Errorf("%+v", o.Error)
+	}
 	// the program does not name what its package needs
 	x.module("streamlit", "1.0", "polars")
 	if o := run(t, unreachable, "import streamlit"); o.Error == nil || !strings.HasPrefix(o.Error.Hint, "Instead of streamlit, use print()") || strings.Contains(o.Error.Hint, "polars, use") {
