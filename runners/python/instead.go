@@ -69,13 +69,15 @@ func wanting(project, why string) string {
 }
 
 // audioopHint returns what to do where audioop is missing. A program that imports a
-// package that needs it cannot use something else.
+// package that needs it cannot use something else. Only Pyodide has a build of its
+// successor, which not every server can fetch.
 func audioopHint(traceback string, known imports.Finder) string {
 	const gone = "audioop was removed from Python in 3.13: "
+	const only = " the package audioop-lts, of which only Pyodide has a build: " + giveIt + ". Where the server cannot fetch that, "
 	if module := importedBy(traceback); module != "" && module != "audioop" && module != "pyaudioop" {
-		return gone + imports.Project(module, known).Name + " needs the package audioop-lts in its place, of which there is no build for this runtime, so " + module + " cannot be used here."
+		return gone + imports.Project(module, known).Name + " needs" + only + module + " cannot be used."
 	}
-	return gone + "the package audioop-lts has it, of which there is no build for this runtime. Use array and wave."
+	return gone + "it is in" + only + "use array and wave."
 }
 
 // imported matches the module that the last line of a traceback imports.
