@@ -40,8 +40,14 @@ func newSessions() *pool.Pool[string, *kept] {
 	})
 }
 
-// close ends the process, which is paused or has ended, in the background.
+// close ends the process, which is paused or has ended or has run no program, in the
+// background.
 func (k *kept) close() {
+	if k.calls == 0 { // nothing waits for its end
+		k.discard()
+		k.release()
+		return
+	}
 	k.background.Go(func() {
 		k.p.Kill(stopIdle)
 		<-k.p.End()

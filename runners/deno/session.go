@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
@@ -31,6 +30,10 @@ type earlier struct {
 	Stdin    string           `json:"stdin,omitempty"`
 	Failed   bool             `json:"failed,omitempty"`
 	Names    []string         `json:"names,omitempty"` // of the variables after it
+
+	// Files are what the working directory had before it, without their contents. It is nil
+	// if that is not known.
+	Files []runners.SessionFile `json:"files"`
 }
 
 // programsName is the file in Session.Save.
@@ -213,7 +216,8 @@ func (s *continuing) begin(ctx context.Context) error {
 	default:
 		s.report.Origin = runners.OriginReplayed
 	}
-	if err := s.start(ctx); err != nil || s.report.Origin != runners.OriginReplayed {
+	err := s.start(ctx)
+	if err != nil || s.report.Origin != runners.OriginReplayed {
 		return err
 	}
 	left := s.Runner.replayLimit
@@ -231,11 +235,9 @@ func (s *continuing) begin(ctx context.Context) error {
 		s.k.close()
 		return s.start(ctx)
 	}
-	// The programs may have written: the session's files are as they are.
-	if err := emptyDir(s.k.dir.work(), nil); err != nil {
+	if s.k.files, err = s.k.present(); err != nil {
 		return s.drop(err)
 	}
-	s.k.files = nil
 	return nil
 }
 
@@ -253,52 +255,6 @@ func (s *continuing) start(ctx context.Context) error {
 	in.scripts = map[string]script{}
 	s.k = &kept{instance: in, names: map[string]int{}, key: s.req.Session.Key, release: release}
 	return nil
-}
-
-// replay runs an earlier program again, on the files as they are now, in what is left
-// of the time for all of them. It returns why the variables cannot be trusted, "" if
-// they can.
-func (s *continuing) replay(ctx context.Context, n int, left *time.Duration) (why string, err error) {
-	e := s.earlier[n]
-	if n == 0 {
-		if err := s.k.arrangeFiles(s.req.Session.Files, s.files); err != nil {
-			return "", s.drop(err)
-		}
-	}
-	again, err := s.earlierJob(e)
-	if err != nil {
-		return "", s.drop(err)
-	}
-	again.left = *left
-	end, err := s.call(ctx, s.k, again)
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		return "", s.drop(err)
-	}
-	*left = again.left
-	o := end.outcome()
-	switch {
-	case end.stopped == process.StopTime:
-		return fmt.Sprintf("did not end: together they may take %v", s.Runner.replayLimit), nil
-	case !end.paused && o.Error != nil:
-		return "ended its process: " + o.Error.Message, nil
-	case !end.paused:
-		return "ended its process", nil
-	case o.Status != runners.Succeeded && !e.Failed:
-		return "failed: " + deps.Shorten(o.Error.Message, 200), nil
-	case !slices.Equal(end.report.variables(), e.Names):
-		return "did not declare the same variables", nil
-	}
-	return "", nil
-}
-
-// earlierJob returns the job of an earlier program.
-func (s *continuing) earlierJob(e earlier) (*job, error) {
-	req := e.request(s.req)
-	a, err := s.analyze(req)
-	return &job{analysis: a, net: s.net, leases: s.Runner.leases, req: req, binary: s.binary, ready: s.ready, begun: s.begun, stdin: stdin{r: req.Stdin}}, err
 }
 
 // ownFile matches what a program finds its own file by. Others do without one, since V8 gets
@@ -342,7 +298,7 @@ func (s *continuing) keep(end *ending, succeeded bool, files []runners.SessionFi
 	k.state, k.files = session.After, files
 	k.earlier = append(slices.Clip(s.earlier), earlier{
 		Language: s.req.Language, Code: s.req.Code, Filename: s.req.Filename, Packages: s.req.Packages, Args: s.req.Args,
-		Stdin: string(s.stdin.taken()), Failed: end.exitCode != 0, Names: end.report.variables(),
+		Stdin: string(s.stdin.taken()), Failed: end.exitCode != 0, Names: end.report.variables(), Files: s.given(),
 	})
 	s.report.Kept = true
 	switch last := k.earlier[len(k.earlier)-1]; {

@@ -2,6 +2,7 @@ package deno
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -216,12 +217,17 @@ func TestSessionWakes(t *testing.T) {
 		}
 		return o
 	}
-	r = open(t, "", nil)
+	host, err := filepath.EvalSymlinks(t.TempDir()) // of the session's own files, a program finds those that it had
+	if err != nil {
+		t.Fatal(err)
+	}
+	allow := "--allow-read=" + host + " --allow-write=" + host
+	r = open(t, allow, nil)
 	for name, again := range map[string]string{"late": "setTimeout(ok, 1100)", "never": "setTimeout(ok, 1e9)"} {
 		call(name, `import { existsSync, writeFileSync } from "node:fs";
-let n = 1; if (existsSync("ran")) await new Promise((ok) => `+again+`); writeFileSync("ran", "")`, 0, false)
+let n = 1, ran = "`+host+`/`+name+`"; if (existsSync(ran)) await new Promise((ok) => `+again+`); writeFileSync(ran, "")`, 0, false)
 	}
-	r = open(t, "", nil)
+	r = open(t, allow, nil)
 	if o := call("never", "n", 0, true); o.Status != runners.Cancelled {
 		t.Errorf("cancelled: %s %+v", o.Status, o.Continued)
 	}
@@ -235,6 +241,52 @@ let n = 1; if (existsSync("ran")) await new Promise((ok) => `+again+`); writeFil
 	r.replayLimit = time.Second
 	if o := call("never", "typeof n", 0, false); o.Result == nil || o.Result.Text != `"undefined"` || !strings.Contains(o.Continued.Lost, "together they may take 1s") {
 		t.Errorf("%s %+v %+v", o.Status, o.Error, o.Continued)
+	}
+}
+
+// TestSessionReplay has programs run again that find what they had found, and not what they or
+// later ones have left.
+func TestSessionReplay(t *testing.T) {
+	var r *Runner
+	run, _ := openSessions(t, &r)
+	for name, calls := range map[string][][2]string{
+		"files": {
+			{"import fs from 'fs';\nconst list: string[] = fs.existsSync('todo.json') ? JSON.parse(fs.readFileSync('todo.json', 'utf8')) : [];\nlist.push('milk'); fs.writeFileSync('todo.json', JSON.stringify(list)); fs.mkdirSync('d')", ""},
+			{"fs.appendFileSync('d/log', 'a'); list.length", "1"},
+			{"[list.length, fs.readFileSync('todo.json', 'utf8'), fs.readFileSync('d/log', 'utf8')]", `[ 1, '["milk"]', "a" ]`},
+		},
+		"database": {
+			{"import { DatabaseSync } from 'node:sqlite';\nconst db = new DatabaseSync('app.db'); db.exec('CREATE TABLE IF NOT EXISTS t (n); INSERT INTO t VALUES (1), (2)')", ""},
+			{"db.prepare('INSERT INTO t VALUES (3)').run().changes", "1"},
+			{"db.exec('INSERT INTO t VALUES (4)'); Object.values(db.prepare('SELECT count(*), sum(n) FROM t').get()!)", "[ 4, 10 ]"},
+		},
+		"unknown": {
+			{"import fs from 'fs';\nconst first = fs.existsSync('a') ? 'a' : ''; fs.writeFileSync('a', '1')", ""},
+			{"const second = fs.readFileSync('a', 'utf8')", ""},
+			{"[first, second]", "lost"},
+		},
+	} {
+		for i, c := range calls {
+			r = open(t, "", nil)
+			if name == "unknown" && i == 1 {
+				run(name, "", func(c *session.Call) { c.Request.Files = []runners.File{{Path: "a", Data: []byte("2")}} })
+				run(name, "fs.writeFileSync('a', '3')")
+			}
+			o := run(name, c[0])
+			got := ""
+			if o.Result != nil {
+				got = o.Result.Text
+			}
+			if c[1] == "lost" {
+				got = ""
+				if strings.Contains(o.Continued.Lost, "had another a") {
+					got = "lost"
+				}
+			}
+			if got != c[1] || name != "unknown" && i > 0 && o.Continued.Origin != runners.OriginReplayed {
+				t.Errorf("%s, %s\n got %q, want %q; %+v %+v", name, c[0], got, c[1], o.Error, o.Continued)
+			}
+		}
 	}
 }
 

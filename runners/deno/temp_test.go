@@ -17,15 +17,15 @@ func TestTemp(t *testing.T) {
 import { readFile, mkdir, copyFile } from "fs/promises";
 import { tmpdir } from "os";
 import path from "path";
-writeFileSync("/tmp/a.txt", "one");
+writeFileSync("/tmp/coderunner-a.txt", "one");
 await mkdir("/tmp/d/e", { recursive: true });
-await copyFile("/tmp/a.txt", "/tmp/d/e/b.txt");
-await Deno.writeTextFile("/tmp/deno.txt", "x");
-writeFileSync("b.txt", "/tmp/a.txt");
+await copyFile("/tmp/coderunner-a.txt", "/tmp/d/e/b.txt");
+await Deno.writeTextFile("/tmp/coderunner-deno.txt", "x");
+writeFileSync("b.txt", "/tmp/coderunner-a.txt");
 console.log(await readFile("/tmp/d/e/b.txt", "utf8"), existsSync("/tmp/zz"), readdirSync("/tmp").sort(), Deno.readTextFileSync("b.txt"));
-console.log(existsSync(path.join(tmpdir(), "a.txt")), existsSync(path.join(process.cwd(), "b.txt")), path.basename(mkdtempSync("/tmp/app-")).slice(0, 4));
+console.log(existsSync(path.join(tmpdir(), "coderunner-a.txt")), existsSync(path.join(process.cwd(), "b.txt")), path.basename(mkdtempSync("/tmp/app-")).slice(0, 4));
 const out = createWriteStream("/tmp/s.log");
-out.end("line", () => console.log(Deno.readTextFileSync("/tmp/s.log")));`, "one false [ \"a.txt\", \"d\", \"deno.txt\" ] /tmp/a.txt\ntrue true app-\nline\n"},
+out.end("line", () => console.log(Deno.readTextFileSync("/tmp/s.log")));`, "one false [ \"coderunner-a.txt\", \"coderunner-deno.txt\", \"d\" ] /tmp/coderunner-a.txt\ntrue true app-\nline\n"},
 		{"CommonJS", "const fs = require('fs');\nfs.writeFileSync('/tmp/x', '1');\nfs.rename('/tmp/x', '/tmp/y', (e) => console.log(!e, fs.readFileSync('/tmp/y', 'utf8')));", "true 1\n"},
 		{"the next run", "console.log(Deno.statSync('/tmp').isDirectory, [...Deno.readDirSync('/tmp')])", "true []\n"},
 		{"an error", "import fs from 'fs';\nfs.readFile('/tmp/none', (e) => console.log(e.message, e.path))", "ENOENT: no such file or directory, open '/tmp/none' /tmp/none\n"},
@@ -36,6 +36,11 @@ out.end("line", () => console.log(Deno.readTextFileSync("/tmp/s.log")));`, "one 
 		o := run(t, r, runners.Request{Code: tt.code})
 		if o.Stdout != tt.want {
 			t.Errorf("%s: %s %+v, stdout %q, want %q", tt.name, o.Status, o.Error, o.Stdout, tt.want)
+		}
+	}
+	for _, name := range []string{"coderunner-a.txt", "coderunner-deno.txt"} {
+		if _, err := os.Lstat("/tmp/" + name); err == nil {
+			t.Errorf("/tmp/%s is the host's", name)
 		}
 	}
 	dir, err := filepath.EvalSymlinks(t.TempDir())
