@@ -104,6 +104,7 @@ async function prepareCall() {
   const first = (order) => orders[order] && !done[order] && (done[order] = true);
   if (first("files")) await siteFiles();
   if (first("temp")) await ownTemp();
+  if (first("above")) await seeAbove();
   defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
   if (first("codes")) await codeURLs(orders.url);

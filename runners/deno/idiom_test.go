@@ -325,6 +325,15 @@ babel.transformSync("a?.b", { plugins: ["@babel/plugin-syntax-jsx"], configFile:
 import * as prettier from "npm:prettier@3";
 await prettier.format("<a  b='1'><c/></a>", { parser: "xml", plugins: ["@prettier/plugin-xml"] })
 `, `"<a b='1'><c /></a>\n"`, ""},
+		{"a package that looks above the working directory", `
+-- main.js --
+const AdmZip = require("adm-zip");
+const zip = new AdmZip();
+zip.addFile("a/b.txt", Buffer.from("text"));
+zip.writeZip("a.zip");
+new AdmZip("a.zip").extractAllTo("restored", true);
+console.log(require("fs").readFileSync("restored/a/b.txt", "utf8"));
+`, "", "text\n"},
 		{"a package whose require() waited for itself", `
 -- main.js --
 console.log(typeof require("npm:tape@5"));

@@ -102,6 +102,14 @@ function leaveSealed() {
     key === metadata && !isExtensible(target) ? target : defineProperty(target, key, descriptor));
 }
 
+// seeAbove has the directories above the working directory be there for statSync, though
+// nothing of them may be read: adm-zip makes each directory of a path that is not there.
+async function seeAbove() {
+  const fs = (await import("node:module")).default.createRequire(self)("fs"), { statSync } = fs;
+  const call = (path, ...rest) => statSync(typeof path === "string" && path !== "" && slice(place.home, 0, path.length + 1) === path + "/" ? place.home : path, ...rest);
+  here.answer(fs, "statSync", defineProperties(call, getOwnPropertyDescriptors(statSync)));
+}
+
 // mendFiles has functions of node:fs copy to a name without a directory, whose directory ""
 // Deno refuses, and write a text at a position, which Deno ignores, and has the entries of
 // directories have their path, as in Node before version 24.

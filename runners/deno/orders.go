@@ -42,6 +42,7 @@ type orders struct {
 	Exits   bool     `json:"exits"`         // it listens to Node's "exit" or "uncaughtException"
 	Lines   bool     `json:"lines"`         // it uses node:readline, or a package of questions does
 	Net     bool     `json:"net"`           // it connects or looks names up by Node's modules, and may not reach everything
+	Above   bool     `json:"above"`         // packages look for the directories above the working directory
 	Sharp   bool     `json:"sharp"`         // sharp is to use its WebAssembly
 	Esbuild bool     `json:"esbuild"`       // esbuild is to use its WebAssembly, in this process
 	Sqlite  bool     `json:"sqlite"`        // better-sqlite3 and sqlite3 are to use node:sqlite
@@ -160,6 +161,7 @@ func (j *job) ordersFor(in *instance, tell, load bool) orders {
 		Exits:   j.mentions("'exit'") || j.mentions(`"exit"`) || j.mentions("uncaughtException"),
 		Lines:   j.imports("readline") || j.imports("readline/promises") || j.ready.has("enquirer") || j.ready.has("@inquirer/core"),
 		Net:     !in.policy().Net.All && (j.ready.uses.Net || slices.ContainsFunc([]string{"net", "tls", "http", "https", "http2", "dns", "dns/promises"}, j.imports) || j.mentions("resolveDns")),
+		Above:   j.ready.has("adm-zip"),
 		Sharp:   j.ready.has(deps.SharpWasm),
 		Esbuild: j.ready.has("esbuild-wasm") && !in.policy().Run.Any(),
 		Sqlite:  (j.ready.has("better-sqlite3") || j.ready.has("sqlite3")) && !in.policy().FFI.Any(),

@@ -157,6 +157,9 @@ func TestSessionLimits(t *testing.T) {
 	if o := run("s", "n = 2; for (;;) {}", limits); o.Status != runners.TimedOut || o.Continued.Kept {
 		t.Errorf("a loop: %s %+v", o.Status, o.Continued)
 	}
+	if o := run("s", "setInterval(() => n++, 500)", limits); o.Status != runners.TimedOut || !strings.Contains(o.Error.Message, leftOpen) {
+		t.Errorf("a timer: %s %+v", o.Status, o.Error)
+	}
 	if o := run("s", "n", limits); o.Result == nil || o.Result.Text != "1" || o.Continued.Origin != runners.OriginReplayed {
 		t.Errorf("after a loop: %+v %+v", o.Result, o.Continued)
 	}
