@@ -124,6 +124,8 @@ var (
 	notebookLine = regexp.MustCompile(`(?m)^[ \t]*(%run|!)[ \t]*(.*)$`)
 	dotenv       = regexp.MustCompile(`\b(?:load_dotenv|dotenv_values|find_dotenv|loadEnvFile|read_env)\(|["'](?:npm:)?dotenv(?:/config)?["']|@std/dotenv|\bfrom decouple import`)
 	flask        = regexp.MustCompile(`\bFlask\(|\bJinja2Templates\(|\brender_template\(`)
+	filled       = regexp.MustCompile(`\$?\{[^{}]*\}`)
+	filledName   = regexp.MustCompile(`^[\w.-]*\*[\w.*-]*\.[a-zA-Z]\w{0,4}$`) // such as f"sales-{month}.csv"
 	dynamic      = regexp.MustCompile(`\b(?:import_module|__import__|run_module)\(`)
 )
 
@@ -137,15 +139,18 @@ func (b *beside) search(t text) {
 		if constant, ok := begins(m[1] + m[2] + m[3]); ok {
 			names = append(names, constant)
 		}
+		if pattern := filled.ReplaceAllString(m[1]+m[2]+m[3], "*"); pattern != m[1]+m[2]+m[3] && filledName.MatchString(pattern) {
+			patterns = append(patterns, pattern)
+		}
 	}
 	var said map[string]bool // the words of a bash script that may name directories
 	if t.language == runners.Bash {
-		words, patterns = shellWords(t.code)
+		words, patterns = shellWords(t.code) // which has those, too
 		var lists bool
 		said, lists = shellDirectories(t.code)
 		b.lists = b.lists || lists
 	} else if listing.MatchString(t.code) {
-		b.lists, patterns = true, quotedPatterns(t.code, names)
+		b.lists, patterns = true, append(patterns, quotedPatterns(t.code, names)...)
 	}
 	if t.language == runners.Python {
 		for _, m := range notebookLine.FindAllStringSubmatch(t.code, maxLookups) {

@@ -83,6 +83,8 @@ func TestFilesBeside(t *testing.T) {
 		{"a.sh", "cat deep/data/$1.json # ts/$1", "deep/data/a.json", ""},
 		{"a.py", "import linked", "", "coderunner: linked.py: leads out of its directory, so the program does not see it (--file "},
 		{"a.py", "isdir('deep'); open('*.csv'); x['huge']", "deep/b.json deep/data/a.json", ""},
+		{"a.py", "name = f'da{x:02d}.csv'; tree.walk()", "data.csv", ""},
+		{"a.py", "print(f'{a}.{b} {x:.2f}', f'{a}.{b}', f'{n:.2f}', f'see {n}.csv')", "", ""},
 		{"a.py", "os.listdir('deep'); deep.glob('*'); iglob('*.csv')", "data.csv deep/b.json deep/data/a.json other.csv", ""},
 		{"a.py", "os.listdir('deep'); glob('*'); iglob('*.csv')", "data.csv deep/b.json deep/data/a.json other.csv", "coderunner: the program sees the files of its directory that its text names"},
 		{"a.py", "os.listdir('.ssh'); os.walk('up'); Path('node_modules').rglob('*.js'); walk('../')", "", "coderunner: up: leads out of its directory, so the program does not see it (--dir "},
@@ -130,6 +132,7 @@ func TestFilesBeside(t *testing.T) {
 		{"a.sh", "cat node_modules/*/a.js", "", ""},
 		{"a.sh", "source .env", "", "coderunner: .env: is hidden, so the program does not see it (--file "},
 		{"a.sh", "cat ../secret /etc/passwd up/secret", "", "coderunner: up: leads out"},
+		{"l.js", "fs.existsSync(`${year}-oth${n}er.csv`) || fs.readFileSync(`oth${n}.csv`)", "deno.json other.csv tsconfig.json", ""},
 	} {
 		write(tt.name, tt.code)
 		var warnings strings.Builder

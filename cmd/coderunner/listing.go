@@ -15,7 +15,7 @@ var (
 	// listing matches calls that list a directory, or all below it.
 	listing = regexp.MustCompile(`\b(?:listdir|scandir|iterdir|walk(?:Sync)?|[ir]?glob(?:Sync)?|expandGlob(?:Sync)?|readdir(?:Sync)?|readDir(?:Sync)?|opendir(?:Sync)?|copytree|cp(?:Sync)?)\(`)
 	// listsHere matches calls that list the current directory, or the program's.
-	listsHere = regexp.MustCompile(`\b(?:listdir|scandir|walk(?:Sync)?|readdir(?:Sync)?|readDir(?:Sync)?|opendir(?:Sync)?)\(\s*(?:r?["'` + "`" + `]\./?["'` + "`" + `]|(?:os\.get|process\.|Deno\.)cwd\(\)|os\.curdir|__dirname|import\.meta\.dirname)?\s*[,)]` +
+	listsHere = regexp.MustCompile(`\b(?:(?:listdir|scandir)\(\s*|(?:listdir|scandir|walk(?:Sync)?|readdir(?:Sync)?|readDir(?:Sync)?|opendir(?:Sync)?)\(\s*(?:r?["'` + "`" + `]\./?["'` + "`" + `]|(?:os\.get|process\.|Deno\.)cwd\(\)|os\.curdir|__dirname|import\.meta\.dirname)\s*)[,)]` +
 		`|(?:\bPath\((?:["']\.?["'])?\)|\bcwd\(\)|\.parent)\.(?:iterdir|rglob)\(` +
 		`|(?:^|[^.\w]|\bglob\.|\bfs\.|\bPath\((?:["']\.?["'])?\)\.)i?glob(?:Sync)?\(\s*["'](?:\*\*/)?\*["']`)
 	// assigned matches the assignment of a name.

@@ -49,7 +49,7 @@ func (sh *shell) arithm(x syntax.ArithmExpr) (int64, error) {
 
 // evaluate evaluates the text of an expression.
 func (sh *shell) evaluate(s string) (int64, error) {
-	s = strings.TrimSpace(s)
+	s = trimBlanks(s)
 	if s == "" {
 		return 0, nil
 	}
@@ -60,6 +60,9 @@ func (sh *shell) evaluate(s string) (int64, error) {
 	n := a.value(s)
 	return n, a.err
 }
+
+// trimBlanks leaves out the blanks around an expression. A carriage return is none.
+func trimBlanks(s string) string { return strings.Trim(s, " \t\n") }
 
 // decimal reads what most variables hold, without the parser: -5 is an expression.
 func decimal(s string) (int64, bool) {
@@ -74,7 +77,7 @@ func decimal(s string) (int64, bool) {
 // value evaluates what an operand's text is: a number, a name or an expression.
 func (a *arithmetic) value(s string) int64 {
 	written := strings.TrimLeft(s, " \t\n")
-	s = strings.TrimSpace(s)
+	s = trimBlanks(s)
 	if s == "" || a.err != nil {
 		return 0
 	}
@@ -110,7 +113,7 @@ func (a *arithmetic) value(s string) int64 {
 			return a.malformed(written, strings.TrimLeft(written[min(int(w.End().Offset()), len(s)):], " \t\n"))
 		}
 	}
-	if end := min(int(x.End().Offset()), len(s)); strings.TrimSpace(s[end:]) != "" { // where the parser stopped
+	if end := min(int(x.End().Offset()), len(s)); trimBlanks(s[end:]) != "" { // where the parser stopped
 		return a.malformed(written, strings.TrimLeft(written[end:], " \t\n"))
 	}
 	return a.eval(x)
@@ -175,7 +178,7 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 	if err != nil && a.err == nil {
 		a.err = err
 	}
-	if a.err == nil && a.inner == "" && a.expr != nil && a.expr != syntax.ArithmExpr(w) && strings.TrimSpace(s) == "" {
+	if a.err == nil && a.inner == "" && a.expr != nil && a.expr != syntax.ArithmExpr(w) && trimBlanks(s) == "" {
 		a.err = errBlank
 	}
 	return a.value(s)

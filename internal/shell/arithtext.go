@@ -96,7 +96,7 @@ func (a *arithmetic) expanded() bool {
 // malformed fails as bash does at what it cannot read: token and what follows.
 func (a *arithmetic) malformed(s, token string) int64 {
 	for i := 1; i < len(s); i++ {
-		if s[i] == '.' && digit(s[i-1], 10) >= 0 {
+		if s[i] == '.' && digit(s[i-1], 10) >= 0 || s[i] == '\r' {
 			if at := strings.Index(a.text, s); at >= 0 {
 				return a.fail("syntax error: invalid arithmetic operator", a.text[at+i:])
 			}

@@ -270,7 +270,7 @@ func (sh *shell) binaryTest(op, l, r string) (bool, error) {
 		return sh.fs.Stat(a).Mtime.Time().After(sh.fs.Stat(b).Mtime.Time()), nil
 	}
 	for _, s := range []string{l, r} {
-		if _, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err != nil {
+		if _, err := strconv.ParseInt(trimBlanks(s), 10, 64); err != nil {
 			return false, errorf("%s: integer expression expected", s)
 		}
 	}

@@ -42,7 +42,7 @@ console.log(new TextDecoder().decode(transform({ filename: "a.css", code: new Te
 		{"permissions", `import * as esbuild from "esbuild";
 const of = (options) => esbuild.build({ logLevel: "silent", ...options }).then(() => "done", (e) => e.message.split("\n")[1]);
 console.log(await of({ entryPoints: ["/etc/passwd"], loader: { "": "text" }, write: false }));
-console.log(await of({ stdin: { contents: "1" }, outfile: "/tmp/coderunner-escaped.js" }));`, nil, "error: Could not resolve \"/etc/passwd\"\nerror: Failed to create output directory: mkdir /: Permission denied"},
+console.log(await of({ stdin: { contents: "1" }, outfile: "/var/coderunner-escaped.js" }));`, nil, "error: Could not resolve \"/etc/passwd\"\nerror: Failed to create output directory: mkdir /: Permission denied"},
 		{"vite", `import { build, createServer, transformWithEsbuild } from "vite";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 mkdirSync("site");

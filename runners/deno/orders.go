@@ -54,6 +54,7 @@ type orders struct {
 	Sqlite3 string            `json:"sqlite3,omitempty"` // the address of the module that sqlite3 needs for that
 	Cold    []string          `json:"cold,omitempty"`    // what is loaded before the program, if Deno knows nothing of the packages' modules
 	Temp    string            `json:"temp,omitempty"`    // what stands for /tmp, if the program names that
+	Kept    []string          `json:"kept,omitempty"`    // but not in these directories
 	Files   []string          `json:"files,omitempty"`   // functions of node:fs that are replaced and that it may use
 	Aliases map[string]string `json:"aliases,omitempty"` // what require finds by other names
 
@@ -169,7 +170,7 @@ func (j *job) ordersFor(in *instance, tell, load bool) orders {
 		Tell:    tell, Load: load,
 	}
 	if j.mentions("/tmp") && !grants(in.policy(), "/tmp") {
-		o.Temp = in.dir.temp()
+		o.Temp, o.Kept = in.dir.temp(), []string{in.runDirs.base + "/", in.cfg.Cache.Root() + "/"}
 	}
 	if in.cold && !load {
 		o.Cold = append(j.deps.Specifiers(), o.Main)

@@ -85,7 +85,7 @@ await k.schema.createTable("t", (t) => t.increments("id")); console.log(await k(
 		`import sqlite3 from "sqlite3"; import { open } from "sqlite"; const db = await open({ filename: ":memory:", driver: sqlite3.Database });
 await db.exec("CREATE TABLE t(a)"); console.log((await db.run("INSERT INTO t VALUES (?)", 3)).lastID, await db.all("SELECT * FROM t"))`: "1 [ { a: 3 } ]\n",
 		`import sqlite3 from "sqlite3"; new sqlite3.Database("/etc/passwd", (e) => console.log(!!e)); new sqlite3.Database("file:///etc/passwd", (e) => console.log(!!e));
-const db = new sqlite3.Database(":memory:"); db.run("ATTACH '/etc/passwd' AS a", (e) => console.log(!!e)); db.run("VACUUM INTO '/tmp/x.db'", (e) => console.log(!!e))`: "true\ntrue\ntrue\ntrue\n",
+const db = new sqlite3.Database(":memory:"); db.run("ATTACH '/etc/passwd' AS a", (e) => console.log(!!e)); db.run("VACUUM INTO '/var/x.db'", (e) => console.log(!!e))`: "true\ntrue\ntrue\ntrue\n",
 	} {
 		if o := run(t, r, runners.Request{Code: code, Language: runners.TypeScript}); o.Stdout != want {
 			t.Errorf("%s\n%s %+v\n%s", code, o.Status, o.Error, o.Stdout)

@@ -5,11 +5,12 @@
 const twoPaths = /^(?:copyFile|cp|link|rename|symlink)(?:Sync)?$/;
 const denoPaths = ["chmod", "copyFile", "create", "link", "lstat", "mkdir", "open", "readDir", "readFile", "readLink", "readTextFile", "realPath", "remove", "rename", "stat", "symlink", "truncate", "utime", "writeFile", "writeTextFile"];
 
-// ownTemp has node:fs and Deno find there what is below /tmp, but for what is ours, and their
-// errors name it so.
+// ownTemp has node:fs and Deno find there what is below /tmp, but for what is ours or the
+// packages', and their errors name it so.
 async function ownTemp() {
-  const { temp } = orders, ours = slice(temp, 0, temp.lastIndexOf("/", temp.lastIndexOf("/") - 1) + 1);
-  const below = (path) => typeof path === "string" && (path === "/tmp" || slice(path, 0, 5) === "/tmp/" && !includes(path, ours)) ? temp + slice(path, 4) : path;
+  const { temp, kept } = orders;
+  const isKept = (path) => slice(path, 0, kept[0].length) === kept[0] || slice(path, 0, kept[1].length) === kept[1];
+  const below = (path) => typeof path === "string" && (path === "/tmp" || slice(path, 0, 5) === "/tmp/" && !isKept(path)) ? temp + slice(path, 4) : path;
   const shown = (error) => {
     if (error instanceof NativeError) for (const name of ["message", "stack", "path", "dest"]) {
       if (typeof error[name] === "string" && includes(error[name], temp)) error[name] = error[name].replaceAll(temp, "/tmp");

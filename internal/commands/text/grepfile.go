@@ -114,14 +114,13 @@ func (f *grepFile) skip(l *command.Lines, p regex.Fixed) error {
 func (f *grepFile) summary() {
 	g, o, c := f.g, f.g.o, f.g.c
 	some := f.count > 0
+	g.found = g.found || some
 	if o.On("L") {
 		if !some {
-			g.found = true
 			f.fileName()
 		}
 		return
 	}
-	g.found = g.found || some
 	switch {
 	case o.On("q"):
 	case o.On("l"):

@@ -68,6 +68,9 @@ func parseRecordEntry(hash, size string) (recordEntry, error) {
 		return e, fmt.Errorf("a hash that is not SHA-256, SHA-384 or SHA-512: %q", hash)
 	}
 	sum, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
+	if len(text) == 2*length { // some builders write it in hexadecimal, which no length of Base64 is
+		sum, err = hex.DecodeString(text)
+	}
 	if err != nil || len(sum) != length {
 		return e, fmt.Errorf("a malformed hash: %q", hash)
 	}

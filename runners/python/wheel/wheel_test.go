@@ -3,12 +3,15 @@ package wheel_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -162,6 +165,29 @@ func checkRefused(t *testing.T, err error, want string) {
 	t.Helper()
 	if _, ok := errors.AsType[*wheel.RefusedError](err); !ok || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v, want a refusal with %q", err, want)
+	}
+}
+
+// Some builders write hashes in hexadecimal.
+func TestInstallHex(t *testing.T) {
+	hash := regexp.MustCompile(`sha256=([\w-]{43})`)
+	w, err := open(t, name, wheeltest.Wheel{
+		Filename: name, Files: map[string]string{"demo.py": "x = 1\n"},
+		Record: func(s string) string {
+			return hash.ReplaceAllStringFunc(s, func(h string) string {
+				sum, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(h, "sha256="))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return "sha256=" + hex.EncodeToString(sum)
+			})
+		},
+	}.Build())
+	if err == nil {
+		err = w.InstallTo(context.Background(), t.TempDir(), nil)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
