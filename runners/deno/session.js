@@ -23,6 +23,7 @@ const api = { __proto__: null };
 // startSession connects to V8's inspector, which no program may do, and makes a
 // module in the working directory: from where a program imports.
 async function startSession() {
+  startTimer = setTimeout;
   ({ writeTextFileSync: writeTextFile, readTextFileSync: readTextFile, removeSync: removeFile } = Deno);
   NativeError.prepareStackTrace = traceOf;
   exiting = new NativeError("the program has exited");
