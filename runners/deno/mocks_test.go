@@ -18,6 +18,7 @@ var mockedFiles = map[string]string{
 	"mode.ts":          "export const mode = process.env.MODE ?? 'dev'",
 	"app.ts":           "import { mode } from './mode'\nexport const banner = () => 'mode ' + mode\nexport const fail = () => { throw new Error('in app') }",
 	"api.ts":           "export const fetchUser = () => fetch('/')",
+	"checks.ts":        "export const same = (a: unknown, b: unknown) => { expect(a).toEqual(b) }",
 	"__mocks__/api.ts": "export const fetchUser = async () => 'manual'",
 }
 
@@ -41,6 +42,7 @@ func TestMockedModules(t *testing.T) {
 		{"modules again", vitest + "beforeEach(() => { vi.resetModules() })\nit('a', async () => { const { banner } = await import('./app'); expect(banner()).toBe('mode dev') })\nit('b', async () => { vi.doMock('./mode', async () => ({ ...(await vi.importActual('./mode')), mode: 'fake' })); const { banner } = await import('./app'); expect(banner()).toBe('mode fake'); vi.doUnmock('./mode') })\nit('c', async () => { vi.stubEnv('MODE', 'prod'); const { banner, fail } = await import('./app'); expect(banner()).toBe('mode prod'); fail() })", runners.Failed,
 			`(?s)a \.\.\. ok.*b \.\.\. ok.*c => .*error: Error: in app\n    at fail \(app.ts:3\)`},
 		{"spies on a module", vitest + "import * as db from './db'\nimport { greet } from './service'\nit('a', async () => { const spy = vi.spyOn(db, 'load').mockResolvedValue('spied'); expect(await greet(3)).toBe('Hello spied'); expect(spy).toHaveBeenCalledWith(3); vi.restoreAllMocks(); expect(await greet(3)).toBe('Hello real3') })", runners.Succeeded, passed},
+		{"a file expects", "import { same } from './checks'; it('a', () => same([1], [1])); it('b', () => same(1, 2))", runners.Failed, `(?s)a \.\.\. ok.*b \.\.\. FAILED.*Expected: 2`},
 		{"spies on Node's", "import * as fs from 'fs'; import { read } from './rc'; test('a', () => { jest.spyOn(fs, 'existsSync').mockReturnValue(true); jest.spyOn(fs, 'readFileSync').mockReturnValue('x'); expect(read()).toBe('x'); jest.restoreAllMocks(); expect(read()).toBe('none') })", runners.Succeeded, passed},
 		{"jest's modules of Node", "import { readFileSync } from 'fs'; import { read } from './rc'; jest.mock('fs', () => ({ ...jest.requireActual('fs'), existsSync: () => true, readFileSync: jest.fn(() => 'mocked') })); jest.mock('./gone', () => ({ __esModule: true, default: 7 }), { virtual: true }); import gone from './gone'; test('a', () => { expect(read() + gone).toBe('mocked7'); expect(readFileSync).toHaveBeenCalledTimes(1) })", runners.Succeeded, passed},
 		{"what is required", "const { get } = require('./uses'); const old = require('./old'); jest.mock('./old'); test('a', () => { old.find.mockReturnValue('ann'); expect(get()).toBe('ANN'); expect(old.limits.max).toBe(5); jest.isolateModules(() => expect(require('./uses').get).not.toBe(get)) }); test('b', () => { expect(() => jest.requireActual('./old').find()).toThrow('no db') })", runners.Succeeded, passed},

@@ -24,6 +24,7 @@ var (
 	registers = []string{"describe", "it", "test"}
 	testNames = []string{"describe", "it", "test", "context", "suite", "xdescribe", "xit", "fit", "before", "after", "beforeAll", "afterAll", "beforeEach", "afterEach"}
 	expecting = []string{"expect", "jest", "vi"}
+	forms     = []string{"each", "only", "skip", "todo", "concurrent", "sequential", "failing", "fails", "skipIf", "runIf"} // of what registers a test
 )
 
 // framework finds the globals of a test framework that a program uses.
@@ -42,7 +43,10 @@ type standIn struct{ asked, module string }
 // is not called and has no member, as in globalThis.it = a.
 func (f *framework) take(a *analysis, t token) {
 	name := a.s.word(a.prev)
-	if (t.kind == text || t.kind == template) && a.s.is(a.prev, '(') && slices.Contains(registers, a.s.word(a.prev2)) {
+	switch {
+	case (t.kind == text || t.kind == template) && a.s.is(a.prev, '(') && slices.Contains(registers, a.s.word(a.prev2)):
+		f.tests = true
+	case a.s.is(a.prev, '.') && slices.Contains(registers, a.s.word(a.prev2)) && !a.s.is(a.prev3, '.') && slices.Contains(forms, a.s.word(t)):
 		f.tests = true
 	}
 	if name == "" || a.s.is(a.prev2, '.') && !a.s.is(t, '=') || !slices.Contains(testNames, name) && !slices.Contains(expecting, name) {
@@ -59,12 +63,12 @@ func (f *framework) take(a *analysis, t token) {
 
 // declares returns an import of the globals that a program uses and does not declare, ""
 // if it registers no tests by them nor by what it imports of a framework, and the module
-// that it imports.
-func (f *framework) declares(imports bool) (text, module string) {
+// that it imports. A file of the program may only expect, for tests of others.
+func (f *framework) declares(source string, imports, main bool) (text, module string) {
 	var names []string
 	module = TestModule
 	for _, name := range f.used {
-		if slices.Contains(f.declared, name) {
+		if slices.Contains(f.declared, name) && declaration(name).MatchString(source) {
 			continue
 		}
 		names = append(names, name)
@@ -72,10 +76,19 @@ func (f *framework) declares(imports bool) (text, module string) {
 			module = ExpectModule
 		}
 	}
+	if !main && slices.Contains(names, "expect") {
+		f.tests, imports = true, true
+	}
 	if !f.tests || len(names) == 0 || !imports && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(registers, name) }) {
 		return "", ""
 	}
 	return "import{" + strings.Join(names, ",") + `}from"` + module + `";`, module
+}
+
+// declaration matches what may declare a name at the top level of a program, or assign to
+// it. A key or a parameter of the name does not.
+func declaration(name string) *regexp.Regexp {
+	return regexp.MustCompile("\\b(?:const|let|var|function|class|import)\\b[^;()='\"`]*\\b" + name + `\b|\b` + name + `\s*=[^=>]`)
 }
 
 // destructures matches the text before what a pattern takes apart.
@@ -107,10 +120,10 @@ func frameworkName(n int) string { return fmt.Sprintf("__coderunner_tests%d__", 
 
 // frameworks has a program that may be a module import the frameworks that it uses or
 // requires.
-func (a *analysis) frameworks() {
-	text, module := a.tests.declares(slices.ContainsFunc(a.p.Imports, func(i Import) bool {
+func (a *analysis) frameworks(main bool) {
+	text, module := a.tests.declares(a.p.Source, slices.ContainsFunc(a.p.Imports, func(i Import) bool {
 		return !i.Required && (i.Specifier == "mocha" || slices.Contains(standIns, i.Specifier))
-	}))
+	}), main)
 	if module != "" {
 		a.p.note(Import{Specifier: module, Static: true})
 	}

@@ -94,7 +94,7 @@ func parse(source string, o Options, tags bool) *Program {
 		a.pragmas()
 	}
 	if !o.Session && (a.esm || o.Main && !o.CommonJS) {
-		a.frameworks()
+		a.frameworks(o.Main)
 	}
 	if a.mocking != nil {
 		a.mocking.finish(&a)
