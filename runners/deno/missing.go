@@ -114,3 +114,17 @@ func (j *job) source(name string) string {
 	}
 	return ""
 }
+
+// needing has the error about packages that cannot be installed name the line that imports
+// the first of them.
+func (j *job) needing(o *runners.Outcome) {
+	e := o.Error
+	if o.Status != runners.NotInstalled || e == nil || e.Line > 0 || len(e.Packages) == 0 {
+		return
+	}
+	name := regexp.QuoteMeta(e.Packages[0].Name)
+	at := regexp.MustCompile("(?:\\bfrom|\\bimport|\\b(?:import|require)\\()\\s*[\"'`]" + name + "[\"'`/]").FindStringIndex(j.req.Code)
+	if at != nil {
+		e.Line = 1 + strings.Count(j.req.Code[:at[1]], "\n")
+	}
+}

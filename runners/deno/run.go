@@ -220,6 +220,7 @@ func (j *job) finish(ctx context.Context, o *runners.Outcome, err error) (*runne
 		return nil, err
 	}
 	o.Usage.PrepareMS = time.Since(j.begun).Milliseconds()
+	j.needing(o)
 	return o, nil
 }
 

@@ -220,6 +220,24 @@ func TestNear(t *testing.T) {
 	}
 }
 
+// TestMisspelt has names that npm does not have and are near to one that it has, and others.
+func TestMisspelt(t *testing.T) {
+	for name, want := range map[string]string{
+		"momnet": "moment", "lodahs": "lodash", "axois": "axios", "expresss": "express", "mongose": "mongoose", "@prisma/clinet": "@prisma/client", "node-ftech": "node-fetch",
+		"pq": "", "moment": "", "my-own-thing": "", "utils": "", "helpers": "", "config": "",
+	} {
+		if want != "" {
+			want = ": did you mean " + want + "?"
+		}
+		if got := Reason(Target{Specifier: name}, "npm package '"+name+"' does not exist", false); got != "not found in the npm registry"+want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := Reason(Target{Specifier: "momnet"}, "Could not find npm package 'momnet' matching '*'", false); got != "the npm registry has no released version of it: did you mean moment?" {
+		t.Errorf("a held name: %q", got)
+	}
+}
+
 // TestInstead has modules from servers, and the npm packages to write for them.
 func TestInstead(t *testing.T) {
 	for address, want := range map[string]string{

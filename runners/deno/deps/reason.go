@@ -71,12 +71,15 @@ func Unlisted(message string) string {
 func Reason(t Target, message string, offline bool) string {
 	message = userInfo.ReplaceAllString(message, "$1")
 	if m := missingNPM.FindStringSubmatch(message); m != nil {
-		return needed(t, m[1]) + "not found in the npm registry"
+		return needed(t, m[1]) + "not found in the npm registry" + misspelt(m[1])
 	}
 	if p, ok := Split(t.Specifier); ok && p.Path != "" && isBuiltin(p.Name) {
 		return "Node has no such module" + near(p.Name+p.Path)
 	}
 	if m := noVersion.FindStringSubmatch(message); m != nil {
+		if m[2] == "*" {
+			return needed(t, m[1]) + "the npm registry has no released version of it" + misspelt(m[1])
+		}
 		return needed(t, m[1]) + fmt.Sprintf("no version matches %q", m[2])
 	}
 	if m := missingJSR.FindStringSubmatch(message); m != nil {
