@@ -242,6 +242,26 @@ func (k *Kernel) Failure() error {
 	return k.failure
 }
 
+// Settle waits until no process runs, but not longer than grace, for what a main process
+// that has ended left behind: tee of exec > >(tee log) still reads what it was sent.
+func (k *Kernel) Settle(ctx context.Context, grace time.Duration) {
+	if !slices.ContainsFunc(k.Processes(), func(p *Process) bool { _, ended := p.Status(); return p.own && !ended }) {
+		return
+	}
+	settled := make(chan struct{})
+	go func() {
+		k.running.Wait()
+		close(settled)
+	}()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-settled:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // End ends all processes and waits until none runs. It returns how many of them
 // had not ended by themselves. Processes may start again afterwards.
 func (k *Kernel) End() (left int) {

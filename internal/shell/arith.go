@@ -41,7 +41,7 @@ func (sh *shell) arithm(x syntax.ArithmExpr) (int64, error) {
 	}
 	a := &arithmetic{sh: sh, expr: x}
 	n := a.eval(x)
-	if a.err == errBlank || a.expanded() {
+	if a.err == errNotOne || a.expanded() {
 		return sh.arithmText(x)
 	}
 	return n, a.err
@@ -122,11 +122,7 @@ func (a *arithmetic) value(s string) int64 {
 func (a *arithmetic) variable(name string) int64 {
 	s := a.sh.get(name)
 	if s == "" {
-		if v := a.sh.lookup(name); a.sh.opts.nounset && (v == nil || !v.set) {
-			if a.err == nil {
-				a.err = &expandError{name + ": unbound variable", true}
-			}
-		}
+		a.bound(name)
 		return 0
 	}
 	if a.sh.refs++; a.sh.refs > maxArithRefs {
@@ -136,6 +132,15 @@ func (a *arithmetic) variable(name string) int64 {
 	defer func(text string) { a.text, a.sh.refs = text, a.sh.refs-1 }(a.text)
 	a.text = s
 	return a.value(s)
+}
+
+// bound fails under set -u if a variable that is read has no value. An array that has
+// one needs none at the index.
+func (a *arithmetic) bound(name string) {
+	name, _ = a.sh.resolve(name)
+	if v := a.sh.lookup(name); a.err == nil && a.sh.opts.nounset && (v == nil || !v.set) {
+		a.err = &expandError{name + ": unbound variable", true}
+	}
 }
 
 func (a *arithmetic) eval(x syntax.ArithmExpr) int64 {
@@ -166,6 +171,7 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 			return a.value(p.Value)
 		case *syntax.ParamExp:
 			if p.Short && p.Index != nil && !p.Dollar.IsValid() { // a[i]
+				a.bound(p.Param.Value)
 				v, err := a.sh.fetch(p.Param.Value, p.Index, p)
 				if err != nil && a.err == nil {
 					a.err = err
@@ -178,8 +184,8 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 	if err != nil && a.err == nil {
 		a.err = err
 	}
-	if a.err == nil && a.inner == "" && a.expr != nil && a.expr != syntax.ArithmExpr(w) && trimBlanks(s) == "" {
-		a.err = errBlank
+	if a.err == nil && a.inner == "" && a.expr != nil && a.expr != syntax.ArithmExpr(w) && !oneOperand(s) {
+		a.err = errNotOne
 	}
 	return a.value(s)
 }
@@ -212,6 +218,9 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 		} else {
 			t.key = itoa(a.eval(p.Index))
 		}
+		if reads {
+			a.bound(t.name)
+		}
 		if !reads || a.err != nil {
 			return t, 0
 		}
@@ -234,7 +243,7 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 
 func (a *arithmetic) old(t target, n int64) int64 {
 	if t.key == "" && a.err == nil {
-		return a.value(a.sh.get(t.name))
+		return a.variable(t.name)
 	}
 	return n
 }

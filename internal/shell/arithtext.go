@@ -9,9 +9,21 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// errBlank ends an evaluation at an operand that expands to nothing: bash parses the
-// expression after it was expanded, in which there is no such operand.
-var errBlank = errors.New("blank operand")
+// errNotOne ends an evaluation at an operand that expands to nothing or to an expression:
+// bash parses the whole after it was expanded, in which there is no such operand, and
+// $x * 3 is 1 + 2 * 3.
+var errNotOne = errors.New("not one operand")
+
+// oneOperand reports whether the text of an expansion is a number or a name.
+func oneOperand(s string) bool {
+	s = strings.TrimPrefix(trimBlanks(s), "-")
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !word(r) })
+}
+
+// word reports whether a character is one of names and numbers.
+func word(r rune) bool {
+	return r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' || r == '#' || r == '@'
+}
 
 // arithmText evaluates the text that an expression expands to.
 func (sh *shell) arithmText(x syntax.ArithmExpr) (int64, error) {
@@ -23,6 +35,7 @@ func (sh *shell) arithmText(x syntax.ArithmExpr) (int64, error) {
 	if s, err = sh.document(w); err != nil {
 		return 0, err
 	}
+	s = strings.ReplaceAll(s, `"`, "")
 	a := &arithmetic{sh: sh, text: strings.TrimLeft(s, " \t\n")}
 	n := a.value(s)
 	return n, a.err

@@ -74,7 +74,10 @@ func (sh *shell) eval(args []string) int {
 
 // source is . and source: it runs a file in this shell.
 func (sh *shell) source(args []string) int {
-	if args = args[1:]; len(args) == 0 {
+	if args = args[1:]; len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
 		sh.errorf("source: filename argument required")
 		sh.write(2, "source: usage: source filename [arguments]\n")
 		return 2
@@ -95,12 +98,11 @@ func (sh *shell) source(args []string) int {
 		}
 		return 1
 	}
-	params, line, loops := sh.params, sh.line, sh.loops
+	params, line := sh.params, sh.line
 	sh.calls = append(sh.calls, call{"source", path, sh.line})
 	if len(args) > 1 {
 		sh.params = args[1:]
 	}
-	sh.loops = 0
 	sh.status = 0
 	sh.runText(&source{text: text, name: path, first: 1}, "source")
 	if sh.jump.kind == returns {
@@ -109,7 +111,7 @@ func (sh *shell) source(args []string) int {
 	if len(args) > 1 {
 		sh.params = params
 	}
-	sh.loops, sh.line = loops, line
+	sh.line = line
 	sh.calls = sh.calls[:len(sh.calls)-1]
 	return sh.status
 }
@@ -241,7 +243,11 @@ func (sh *shell) shift(args []string) int {
 			return 1
 		}
 	}
-	if n > len(sh.params) {
+	switch {
+	case len(args) > 2:
+		sh.errorf("shift: too many arguments")
+		return 1
+	case n > len(sh.params):
 		return 1
 	}
 	sh.params = sh.params[n:]
@@ -293,6 +299,7 @@ func (sh *shell) unsetBuiltin(args []string) int {
 }
 
 func (sh *shell) unsetElement(name string, v *variable, sub string) error {
+	sub = sh.subscript(v, sub)
 	switch {
 	case v.attrs&readOnly != 0:
 		return errorf("%s: cannot unset: %v", name, errReadOnly)

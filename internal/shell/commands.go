@@ -174,7 +174,10 @@ func (sh *shell) commandBuiltin(args []string) int {
 }
 
 func (sh *shell) builtin(args []string) int {
-	if args = args[1:]; len(args) == 0 {
+	if args = args[1:]; len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
 		return 0
 	}
 	if builtins[args[0]] == nil {
@@ -215,7 +218,7 @@ func (sh *shell) help([]string) int {
 func (sh *shell) aliasBuiltin(args []string) int {
 	status := 0
 	var b strings.Builder
-	args = slices.DeleteFunc(slices.Clone(args[1:]), func(a string) bool { return a == "-p" })
+	args = slices.DeleteFunc(slices.Clone(args[1:]), func(a string) bool { return a == "-p" || a == "--" })
 	if len(args) == 0 {
 		args = sortedKeys(sh.alias)
 	}
@@ -236,8 +239,13 @@ func (sh *shell) aliasBuiltin(args []string) int {
 
 func (sh *shell) unalias(args []string) int {
 	status := 0
+	if len(args) == 1 {
+		return sh.usage("unalias", "", "unalias [-a] name [name ...]")
+	}
 	for _, a := range args[1:] {
-		if a == "-a" {
+		if a == "--" {
+			continue
+		} else if a == "-a" {
 			clear(sh.alias)
 		} else if _, ok := sh.alias[a]; !ok {
 			sh.errorf("unalias: %s: not found", a)

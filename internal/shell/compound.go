@@ -56,8 +56,9 @@ func (sh *shell) body(list []*syntax.Stmt) bool {
 func (sh *shell) while(c *syntax.WhileClause) {
 	status := 0
 	for {
+		sh.loops++
 		ok := sh.condition(c.Cond)
-		if sh.stopped() {
+		if sh.loops--; sh.stopped() {
 			if sh.jump.kind == breaks || sh.jump.kind == continues {
 				if !sh.body(nil) {
 					break
@@ -133,8 +134,8 @@ func (sh *shell) countingLoop(l *syntax.CStyleLoop, do []*syntax.Stmt) {
 			return 1, true
 		}
 		if err != nil {
-			sh.reportIn("((", err)
 			sh.status = 1
+			sh.reportIn("((", err)
 		}
 		return n, err == nil
 	}
@@ -261,7 +262,7 @@ func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 			sh.discard(err)
 			return false
 		}
-		if glob.Compile(pat, true).Match(sh.ctx, s, sh.opts.nocasematch) {
+		if glob.Compile(pat, sh.opts.extglob).Match(sh.ctx, s, sh.opts.nocasematch) {
 			return true
 		}
 	}
@@ -308,8 +309,8 @@ func (sh *shell) let(c *syntax.LetClause) {
 	for _, x := range c.Exprs {
 		var err error
 		if n, err = sh.arithm(x); err != nil {
-			sh.reportIn("let", err)
 			sh.status = 1
+			sh.reportIn("let", err)
 			return
 		}
 	}

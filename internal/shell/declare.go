@@ -231,6 +231,9 @@ func (sh *shell) declareOne(d *declaration, o operand) error {
 	if v.attrs&readOnly != 0 && (o.as != nil || o.value != nil) {
 		return errorf("%s: %w", name, errReadOnly)
 	}
+	if err := v.convertible(name, d.kind); err != nil {
+		return err
+	}
 	sh.convert(v, d.kind)
 	v.attrs = v.attrs&^d.off | d.on&^readOnly
 	if d.on&lower != 0 {
@@ -284,6 +287,17 @@ func (sh *shell) declared(d *declaration, name string) (*variable, error) {
 	}
 	in.vars[name] = v
 	return v, nil
+}
+
+// convertible returns the error of a declaration that makes an array the other kind of one.
+func (v *variable) convertible(name string, to kind) error {
+	switch {
+	case v.kind == indexed && to == associative:
+		return errorf("%s: cannot convert indexed to associative array", name)
+	case v.kind == associative && to == indexed:
+		return errorf("%s: cannot convert associative to indexed array", name)
+	}
+	return nil
 }
 
 // convert makes an array of a variable.
@@ -347,7 +361,7 @@ func (sh *shell) assignOperand(d *declaration, o operand, name, sub string, hasS
 			return sh.assignArrayText(name, s, add, v.kind == associative)
 		}
 		if hasSub {
-			return sh.setElement(name, sub, s, add)
+			return sh.setText(name, sub, s, add)
 		}
 		return sh.assignDeclared(d, name, v, s, add)
 	case o.as == nil:

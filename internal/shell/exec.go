@@ -165,8 +165,8 @@ func (sh *shell) command(c syntax.Command) {
 		n, err := sh.arithmCommand(c.X, func() string { return sh.sourceBetween(c.Left, c.Right) })
 		sh.status = int(truth(n == 0))
 		if err != nil {
-			sh.reportIn("((", err)
 			sh.status = 1
+			sh.reportIn("((", err)
 		}
 	case *syntax.LetClause:
 		sh.let(c)

@@ -319,24 +319,6 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 	}
 }
 
-// extGlob adds an extended operator, whose patterns are expanded.
-func (b *builder) extGlob(p *syntax.ExtGlob) {
-	b.add(p.Op.String(), false)
-	w, err := b.sh.parseWord(p.Pattern.Value)
-	if err != nil || w == nil {
-		b.add(p.Pattern.Value, false)
-	} else {
-		f, err := b.sh.field(w, false)
-		if err != nil {
-			b.fail(err)
-		}
-		for _, piece := range f {
-			b.add(piece.text, piece.quoted)
-		}
-	}
-	b.add(")", false)
-}
-
 // quoted adds a part that is in double quotes.
 func (b *builder) quoted(p syntax.WordPart) {
 	if b.err != nil {

@@ -53,7 +53,8 @@ func (sh *shell) endDocument(src *source, err error) bool {
 	}
 	src.added = append(src.added, ends+1)
 	slices.Sort(src.added)
-	sh.write(2, fmt.Sprintf("%s: line %d: warning: here-document at line %d delimited by end-of-file (wanted `%s')\n",
-		cmp.Or(src.name, sh.name), wanted+src.first-1, src.line(begins)+src.first-1, delim))
+	src.opens = src.line(begins) + src.first - 1
+	src.open = fmt.Sprintf("here-document at line %d delimited by end-of-file (wanted `%s')", src.opens, delim)
+	sh.write(2, fmt.Sprintf("%s: line %d: warning: %s\n", cmp.Or(src.name, sh.name), wanted+src.first-1, src.open))
 	return true
 }

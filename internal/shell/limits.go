@@ -9,13 +9,20 @@ import (
 // umaskBuiltin is umask.
 func (sh *shell) umaskBuiltin(args []string) int {
 	args = args[1:]
-	symbolic := len(args) > 0 && args[0] == "-S"
-	if symbolic {
-		args = args[1:]
+	symbolic, again := false, ""
+	for ; len(args) > 0 && (args[0] == "-S" || args[0] == "-p"); args = args[1:] {
+		if args[0] == "-p" {
+			again = "umask "
+		} else {
+			symbolic = true
+		}
 	}
 	if len(args) == 0 {
 		if !symbolic {
-			return sh.print("umask", fmt.Sprintf("%04o\n", sh.umask))
+			return sh.print("umask", fmt.Sprintf("%s%04o\n", again, sh.umask))
+		}
+		if again != "" {
+			again += "-S "
 		}
 		m := ^sh.umask
 		who := func(shift int) string {
@@ -27,7 +34,16 @@ func (sh *shell) umaskBuiltin(args []string) int {
 			}
 			return s
 		}
-		return sh.print("umask", "u="+who(6)+",g="+who(3)+",o="+who(0)+"\n")
+		return sh.print("umask", again+"u="+who(6)+",g="+who(3)+",o="+who(0)+"\n")
+	}
+	if c := args[0][:min(1, len(args[0]))]; c != "" && !strings.Contains("0123456789", c) {
+		mask, wrong := symbolicMask(sh.umask, args[0])
+		if wrong != "" {
+			sh.errorf("umask: `%s': invalid symbolic mode %s", wrong[:1], wrong[1:])
+			return 1
+		}
+		sh.umask = mask
+		return 0
 	}
 	n, err := strconv.ParseUint(args[0], 8, 32)
 	if err != nil || n > 0o777 {
@@ -36,6 +52,41 @@ func (sh *shell) umaskBuiltin(args []string) int {
 	}
 	sh.umask = uint32(n)
 	return 0
+}
+
+// symbolicMask returns the mask that u=rwx,g-w,o= makes of one, or the character that is
+// wrong and what it should be.
+func symbolicMask(mask uint32, text string) (result uint32, wrong string) {
+	allowed := ^mask & 0o777
+	for clause := range strings.SplitSeq(text, ",") {
+		ops := strings.TrimLeft(clause, "ugoa")
+		who := clause[:len(clause)-len(ops)]
+		if ops == "" || !strings.Contains("+-=", ops[:1]) {
+			return mask, (ops + ",")[:1] + "operator"
+		}
+		places, bits := uint32(0), uint32(0)
+		for i, c := range "ogu" {
+			if who == "" || strings.ContainsRune(who, c) || strings.Contains(who, "a") {
+				places |= 1 << (3 * i)
+			}
+		}
+		for _, c := range ops[1:] {
+			i := strings.IndexRune("xwr", c)
+			if i < 0 {
+				return mask, string(c) + "character"
+			}
+			bits |= 1 << i
+		}
+		switch bits *= places; ops[0] {
+		case '+':
+			allowed |= bits
+		case '-':
+			allowed &^= bits
+		default:
+			allowed = allowed&^(7*places) | bits
+		}
+	}
+	return ^allowed & 0o777, ""
 }
 
 // ulimit shows that limits belong to the run, and takes those that are set.

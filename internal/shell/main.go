@@ -52,7 +52,7 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	}
 	err := sh.runText(src, command)
 	if s != nil {
-		s.problem(err)
+		s.problem(src, err)
 	}
 	if s != nil && s.Keep && ctx.Err() == nil && !sh.replaced {
 		s.leave(sh)

@@ -105,7 +105,7 @@ func (m *mapping) run(sh *shell) int {
 		if m.skip--; m.skip >= 0 {
 			continue
 		}
-		if !m.trim && err == nil {
+		if !m.trim && err == nil && m.delim != 0 { // no variable holds a NUL
 			line += string(m.delim)
 		}
 		if m.callback != "" && n%m.quantum == 0 {

@@ -15,8 +15,8 @@ type options struct {
 	sourcepath, xpgEcho, patsub, checkwinsize, cmdhist, assocExpandOnce, localvarInherit bool
 }
 
-// defaults are the options of a new shell. Extended operators are always parsed.
-var defaults = options{hashall: true, interactiveComments: true, extglob: true, globskipdots: true, sourcepath: true, patsub: true, checkwinsize: true, cmdhist: true}
+// defaults are the options of a new shell.
+var defaults = options{hashall: true, interactiveComments: true, globskipdots: true, sourcepath: true, patsub: true, checkwinsize: true, cmdhist: true}
 
 // option is an option of set, with its letter.
 type option struct {

@@ -165,7 +165,7 @@ func (sh *shell) fetchText(target string) (value, error) {
 	case sub == "@" || sub == "*":
 		return sh.elements(base, sub == "*"), nil
 	}
-	return sh.element(base, sub)
+	return sh.element(base, sh.subscript(sh.lookup(base), sub))
 }
 
 func isSpecial(name string) bool {
@@ -253,7 +253,7 @@ func (sh *shell) fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp)
 	case "@", "*":
 		return sh.elements(name, sub == "*"), nil
 	}
-	return sh.element(name, sub)
+	return sh.element(name, sh.subscript(sh.lookup(name), sub))
 }
 
 // elements returns all elements of an array; those of a scalar are its value.

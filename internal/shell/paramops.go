@@ -104,7 +104,7 @@ func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
 	if lit, ok := firstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
 		anchor, text = lit[0], text[1:]
 	}
-	pat := glob.Compile(text, true)
+	pat := glob.Compile(text, sh.opts.extglob)
 	if text == "" && anchor == 0 {
 		return elems, nil
 	}
@@ -209,7 +209,7 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 	if rest, ok := strings.CutPrefix(text, toggled); ok {
 		text, upper = rest, toggle
 	}
-	pat := glob.Compile(text, true)
+	pat := glob.Compile(text, sh.opts.extglob)
 	v.elems = slices.Clone(v.elems)
 	for i, s := range v.elems {
 		switch p.Exp.Op {

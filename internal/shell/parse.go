@@ -48,6 +48,8 @@ type source struct {
 	first int    // line of the shell at which it begins
 	added []int  // lines that endDocument put into it, in their order
 	ended uint   // the last place of a here-document that endDocument ended
+	open  string // what endDocument said of it
+	opens int    // its line
 }
 
 // line returns which line of the source as it was a line of the text is.
@@ -91,13 +93,18 @@ func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.
 // Chains of operators deeper than the stack may be are refused.
 func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 	next := uint(0) // what is before was run
-	branches := strings.Contains(src.text, "else")
+	branches, extended := strings.Contains(src.text, "else"), hasExtended(src.text)
 	for range maxQuoted {
 		var failed error
 		var line []*syntax.Stmt
 		ended := false
 		run := func() {
 			for _, st := range line {
+				if extended && !sh.opts.extglob && !ended && failed == nil {
+					if failed = extendedOff(st); failed != nil {
+						break
+					}
+				}
 				if next = st.Pos().Offset() + 1; !ended {
 					ended = !f(st)
 				}

@@ -73,7 +73,7 @@ func (sh *shell) printf(args []string) int {
 	}
 	var err error
 	if name, sub, ok := cutSubscript(into); ok {
-		err = sh.setElement(name, sub, f.out.String(), false)
+		err = sh.setText(name, sub, f.out.String(), false)
 	} else if validName(into) {
 		err = sh.set(into, f.out.String())
 	} else {

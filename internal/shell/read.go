@@ -265,7 +265,7 @@ func (sh *shell) readInto(o readOptions, names []string, l letters) error {
 		}
 		var err error
 		if base, sub, ok := cutSubscript(name); ok {
-			err = sh.setElement(base, sub, word, false)
+			err = sh.setText(base, sub, word, false)
 		} else {
 			err = sh.set(name, word)
 		}

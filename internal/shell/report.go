@@ -60,6 +60,10 @@ func (sh *shell) reportIn(command string, err error) {
 		sh.report(err)
 		return
 	}
+	if e, ok := errors.AsType[*expandError](err); ok && e.fatal {
+		sh.discard(err)
+		return
+	}
 	sh.errorf("%s: %v", command, err)
 }
 

@@ -73,9 +73,13 @@ func arithmeticError(err error) (at int, ok bool) {
 		return int(lang.Pos.Offset()), strings.HasPrefix(lang.Feature, "floating point")
 	}
 	pe, found := errors.AsType[syntax.ParseError](err)
-	for _, text := range []string{"arithmetic operator", "arithmetic expression", "ternary operator", "an expression", "`expr` must be followed by `;`", "without matching `[`", "reached `$` without matching `(`"} {
+	for _, text := range []string{"arithmetic operator", "arithmetic expression", "ternary operator", "an expression", "must follow a name", "`expr` must be followed by `;`", "without matching `[`", "reached `$` without matching `(`"} {
 		if found && strings.Contains(pe.Text, text) {
-			return int(pe.Pos.Offset()), true
+			at := int(pe.Pos.Offset())
+			if strings.HasPrefix(pe.Text, "`[` must follow") || strings.HasPrefix(pe.Text, "'[' must follow") {
+				at-- // it is no subscript
+			}
+			return at, true
 		}
 	}
 	return 0, false
@@ -139,6 +143,19 @@ func quoteName(text string, err error) (string, bool) {
 	return text[:at] + "''" + text[at:], true
 }
 
+// quoteLet quotes the let at which the parser failed: it knows neither comments nor expansions
+// of names behind it, and the builtin takes its words.
+func quoteLet(text string, err error) (string, bool) {
+	pe, _ := errors.AsType[syntax.ParseError](err)
+	at := min(int(pe.Pos.Offset()), len(text))
+	from := strings.LastIndexByte(text[:at], '\n') + 1
+	i := strings.LastIndex(text[from:at], "let ") + from
+	if i < from || i > from && !strings.ContainsAny(text[i-1:i], " \t;&|({") {
+		return "", false
+	}
+	return text[:i] + `\` + text[i:], true
+}
+
 // negateTwice takes two ! out of a pipeline that is negated more than once.
 func negateTwice(text string, err error) (string, bool) {
 	pe, _ := errors.AsType[syntax.ParseError](err)
@@ -171,7 +188,7 @@ func zeroNothing(text string, err error) (string, bool) {
 // requote returns a text that means the same and that the parser can read farther, if
 // there is one.
 func requote(text string, err error) (string, bool) {
-	for _, f := range []func(string, error) (string, bool){zeroNothing, quoteArithmetic, markToggle, quoteName, quoteExpansion, quoteCommand, negateTwice} {
+	for _, f := range []func(string, error) (string, bool){quoteLet, zeroNothing, quoteArithmetic, markToggle, quoteName, quoteExpansion, quoteCommand, negateTwice, spaceNegation} {
 		if text, ok := f(text, err); ok {
 			return text, true
 		}

@@ -119,7 +119,7 @@ func (sh *shell) assignTo(as *syntax.Assign) error {
 	}
 	name, sub := sh.resolve(name)
 	if sub != "" {
-		return sh.setElement(name, sub, s, true)
+		return sh.setText(name, sub, s, true)
 	}
 	v, err := sh.writable(name)
 	if err != nil {

@@ -58,10 +58,13 @@ func (s *Session) Program(ctx context.Context, p *kernel.Process) int {
 var own = strings.Fields("BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_VERSINFO BASH_VERSION BASH EUID UID PPID SHELLOPTS SHLVL HOSTNAME HOSTTYPE " +
 	"MACHTYPE OSTYPE PWD OLDPWD _ OPTIND")
 
-// problem notes an error of the parser.
-func (s *Session) problem(err error) {
+// problem notes an error of the parser. Where a here-document took the rest of the script
+// that is what is wrong with it.
+func (s *Session) problem(src *source, err error) {
 	var pe syntax.ParseError
-	if errors.As(err, &pe) {
+	if err != nil && src.open != "" {
+		s.Syntax, s.Line = src.open+", which must begin its line", src.opens
+	} else if errors.As(err, &pe) {
 		s.Syntax, s.Line = pe.Text, int(pe.Pos.Line())
 	} else if err != nil {
 		s.Syntax = err.Error()

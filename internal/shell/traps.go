@@ -230,7 +230,7 @@ func (sh *shell) trapBuiltin(args []string) int {
 	}
 	sh.parentTraps = nil
 	action, names := args[0], args[1:]
-	if len(args) == 1 {
+	if _, err := strconv.ParseUint(action, 10, 16); len(args) == 1 || err == nil {
 		action, names = "-", args
 	}
 	status := 0

@@ -104,7 +104,7 @@ func (sh *shell) lookup(name string) *variable {
 // get returns a variable's value as a string, "" if it is not set.
 func (sh *shell) get(name string) string {
 	if base, sub := sh.resolve(name); sub != "" {
-		v, _ := sh.element(base, sub)
+		v, _ := sh.element(base, sh.subscript(sh.lookup(base), sub))
 		return strings.Join(v.elems, " ")
 	}
 	s, _ := sh.value(sh.lookup(name))
@@ -163,7 +163,7 @@ func (sh *shell) global() *scope {
 func (sh *shell) set(name, s string) error {
 	name, sub := sh.resolve(name)
 	if sub != "" {
-		return sh.setElement(name, sub, s, false)
+		return sh.setText(name, sub, s, false)
 	}
 	v, err := sh.writable(name)
 	if err != nil {

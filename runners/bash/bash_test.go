@@ -54,6 +54,36 @@ func TestHabits(t *testing.T) {
 	}
 }
 
+// TestLeftBehind has the output of what still runs when the script ends, for a while.
+func TestLeftBehind(t *testing.T) {
+	for code, want := range map[string]string{
+		"exec > >(tee log.txt) 2>&1\necho one; echo two >&2":         "one\ntwo\n",
+		"{ echo 1; echo 2; } > >(tac)":                               "2\n1\n",
+		"for i in 1; do (sleep 0.05; echo $i) & done":                "1\n",
+		"(sleep 0.05; echo late) & exit 0":                           "late\n",
+		"sleep 100 & while :; do :; done & echo first":               "first\n",
+		"exec 3> >(sort > sorted.txt); printf '%s\\n' b a >&3; exit": "",
+	} {
+		o := run(t, runners.Request{Code: code})
+		if o.Status != runners.Succeeded || o.Stdout != want {
+			t.Errorf("%s: %s %q %q, want %q", code, o.Status, o.Stdout, o.Stderr, want)
+		}
+		for _, f := range o.Files {
+			if f.Size != 8 && f.Path == "log.txt" || f.Size != 4 && f.Path == "sorted.txt" {
+				t.Errorf("%s: %s has %d bytes", code, f.Path, f.Size)
+			}
+		}
+	}
+}
+
+// TestOpenDocument names the here-document that has no end, where that breaks the script.
+func TestOpenDocument(t *testing.T) {
+	o := run(t, runners.Request{Code: "if true; then\n  cat <<EOF\n  text\n  EOF\nfi\n"})
+	if o.Error == nil || o.Error.Message != "here-document at line 2 delimited by end-of-file (wanted `EOF'), which must begin its line" || o.Error.Line != 2 {
+		t.Errorf("%+v", o.Error)
+	}
+}
+
 // TestRefusals tells what a script asked of the network that it does not have, where the
 // script hides it, and nothing of its own machine.
 func TestRefusals(t *testing.T) {

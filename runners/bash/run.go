@@ -271,6 +271,11 @@ func (j *job) put(f runners.SessionFile) error {
 	return j.FS.WriteFile(at, b, uint32(f.Mode.Perm()))
 }
 
+// grace is how long what a script left behind may go on. Natively it would go on for ever,
+// and who reads the output waits for it: a tee or a job without wait shows what it has, and
+// a server is ended.
+const grace = time.Second
+
 // run runs the script until it ends or ctx does, and then ends what it left behind.
 func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error) {
 	file := func(s memfs.Stream, flags uint32) *memfs.File { return j.FS.NewFile(s, flags, abi.S_IFIFO|0o600) }
@@ -305,6 +310,9 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 	j.shell.Typed = j.shell.Keep && j.req.Terminal
 	defer j.req.Signals.Pass(func(s syscall.Signal) { main.Signal(kernel.Signal(s)) })()
 	status, err = main.Run(ctx, j.shell.Program)
+	if err == nil && status.Signal() == 0 {
+		j.Kernel.Settle(ctx, grace)
+	}
 	failure = j.Kernel.Failure()
 	j.Kernel.End()
 	return status, failure, err
