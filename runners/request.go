@@ -44,6 +44,10 @@ type Request struct {
 	// comes, from any goroutine, and must return quickly. It changes no limit.
 	Printed func(p []byte)
 
+	// Misses has Python and bash note what the program looks for in its working
+	// directory and is not there.
+	Misses bool
+
 	// Locked refuses every package that is not in the program's inline lock,
 	// with the hash that is stated there.
 	Locked bool

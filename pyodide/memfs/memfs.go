@@ -90,7 +90,8 @@ type FS struct {
 	mounted budget // directory entries of mounts
 	handles budget // open files of mounts and HostDirs
 
-	locks locks
+	locks  locks
+	misses *misses // nil: not watched
 }
 
 const (

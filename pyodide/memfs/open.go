@@ -74,6 +74,9 @@ func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) 
 		return nil, nil, e
 	}
 	n := p.node
+	if reads := flags&3 == abi.O_RDWR && flags&(abi.O_EXCL|abi.O_TRUNC) == 0; n == nil && !isTmpfile(flags) && (flags&abi.O_CREAT == 0 || reads) {
+		fsys.missLocked(p.parent, p.name, "", who, flags&abi.O_CREAT != 0)
+	}
 	var out HostFile
 	switch {
 	case isTmpfile(flags):

@@ -74,6 +74,7 @@ func (fsys *FS) walkLocked(dir *Node, path string, f follow, who actor) (locatio
 			if last {
 				return p, abi.OK
 			}
+			fsys.missLocked(cur, comp, after, who, false)
 			return location{}, abi.ENOENT
 		}
 		if link := p.node.link(); link != nil && (!last || f.follows(p.slash)) {
@@ -139,6 +140,7 @@ func (fsys *FS) findLocked(dir *Node, path string, f follow, who actor) (*Node, 
 	case e != abi.OK:
 		return nil, e
 	case p.node == nil:
+		fsys.missLocked(p.parent, p.name, "", who, false)
 		return nil, abi.ENOENT
 	case p.slash && !p.node.IsDir():
 		return nil, abi.ENOTDIR

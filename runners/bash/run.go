@@ -70,6 +70,11 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err := j.resume(); err != nil {
 		return nil, err
 	}
+	if req.Misses {
+		if err := j.FS.WatchMisses(home); err != nil {
+			return nil, err
+		}
+	}
 	ready := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -331,6 +336,7 @@ func (j *job) environment() []string {
 
 // leave takes the files that the script left.
 func (j *job) leave(o *runners.Outcome) error {
+	o.Missed = j.FS.Misses()
 	dir, err := fs.Sub(j.FS.FS(), home[1:])
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ type job struct {
 	shown        runners.Displays
 	files        []runners.LeftFile // that the program left
 	filesOmitted int
+	missed       []string
 }
 
 // ending is an outcome under construction.

@@ -197,6 +197,11 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	if err := j.mountAll(); err != nil {
 		return nil, err
 	}
+	if j.req.Misses {
+		if err := j.procs.fs.WatchMisses(pyodide.Home); err != nil {
+			return nil, err
+		}
+	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
 	j.procs.sockets = j.in.Sockets
 	if j.live != nil {
@@ -298,6 +303,7 @@ func (j *job) calls() map[string]pyodide.Call {
 
 // leave takes the files that the program left.
 func (j *job) leave() error {
+	j.missed = j.procs.fs.Misses()
 	home, err := fs.Sub(j.in.Files(), pyodide.Home[1:])
 	if err != nil {
 		return err
