@@ -51,8 +51,8 @@ type beside struct {
 // text is a source file and its directory.
 type text struct {
 	code, dir string
-	language  runners.Language
-	asset     bool // of a file that is data: see assets.go
+	language  runners.Language // "": it is data that may name files
+	asset     bool             // of a file that is data: see assets.go
 }
 
 // filesFor returns the files for the program, whose text is code.
@@ -89,7 +89,7 @@ func filesFor(o runOptions, program string, below bool, code string, l runners.L
 			return nil, err
 		}
 	}
-	if err := b.arguments(args); err != nil {
+	if err := b.arguments(args, l == runners.Bash && shellLists.MatchString(code) || l != runners.Bash && listing.MatchString(code)); err != nil {
 		return nil, err
 	}
 	b.known[b.program] = true
@@ -124,28 +124,29 @@ var (
 	notebookLine = regexp.MustCompile(`(?m)^[ \t]*(%run|!)[ \t]*(.*)$`)
 	dotenv       = regexp.MustCompile(`\b(?:load_dotenv|dotenv_values|find_dotenv|loadEnvFile|read_env)\(|["'](?:npm:)?dotenv(?:/config)?["']|@std/dotenv|\bfrom decouple import`)
 	flask        = regexp.MustCompile(`\bFlask\(|\bJinja2Templates\(|\brender_template\(`)
-	filled       = regexp.MustCompile(`\$?\{[^{}]*\}`)
-	filledName   = regexp.MustCompile(`^[\w.-]*\*[\w.*-]*\.[a-zA-Z]\w{0,4}$`) // such as f"sales-{month}.csv"
 	dynamic      = regexp.MustCompile(`\b(?:import_module|__import__|run_module)\(`)
 )
 
 // search takes the files that a text names.
 func (b *beside) search(t text) {
 	b.asset = t.asset
+	if t.language == "" {
+		b.searchData(t)
+		return
+	}
 	b.runs = b.runs || !t.asset && (t.language == runners.Bash || runsFiles.MatchString(t.code))
 	var names, words, patterns, modules []string
 	for _, m := range literal.FindAllStringSubmatch(t.code, maxLookups) {
-		names = append(names, m[1]+m[2]+m[3])
-		if constant, ok := begins(m[1] + m[2] + m[3]); ok {
+		name := m[1] + m[2] + m[3]
+		names = append(names, name)
+		if constant, ok := begins(name); ok {
 			names = append(names, constant)
 		}
-		if pattern := filled.ReplaceAllString(m[1]+m[2]+m[3], "*"); pattern != m[1]+m[2]+m[3] && filledName.MatchString(pattern) {
-			patterns = append(patterns, pattern)
-		}
 	}
+	made := madeNames(t.code, names, t.language)
 	var said map[string]bool // the words of a bash script that may name directories
 	if t.language == runners.Bash {
-		words, patterns = shellWords(t.code) // which has those, too
+		words, patterns = shellWords(t.code)
 		var lists bool
 		said, lists = shellDirectories(t.code)
 		b.lists = b.lists || lists
@@ -206,6 +207,9 @@ func (b *beside) search(t text) {
 		}
 		for _, pattern := range patterns {
 			b.match(path.Join(dirs[i], pattern))
+		}
+		for _, pattern := range made {
+			b.guess(path.Join(dirs[i], pattern))
 		}
 		for _, name := range modules {
 			if name == "" || !b.isModule(path.Join(dirs[i], name), t.code) {
@@ -331,6 +335,8 @@ func (b *beside) read(f runners.File) {
 		if code, _, _, err := notebook.Read(f.Data); err == nil {
 			b.texts = append(b.texts, text{code, path.Dir(f.Path), runners.Python, f.Asset})
 		}
+	} else if listsFiles(f) {
+		b.texts = append(b.texts, text{string(f.Data), path.Dir(f.Path), "", f.Asset})
 	}
 }
 

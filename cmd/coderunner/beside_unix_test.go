@@ -46,6 +46,7 @@ func TestFilesBeside(t *testing.T) {
 	write("fromhelper.txt", "")
 	write("lib.sh", "cat fromhelper.txt")
 	write("util.ts", "import './view.js'")
+	write("list.json", `{"a": "./data.csv", "dataDir": "deep", "b": ["ts", ".env", "out", "up/secret", "../secret", "big.bin", "huge"]}`)
 	write("big.bin", "")
 	if err := os.Truncate(filepath.Join(dir, "big.bin"), 1<<30); err != nil {
 		t.Fatal(err)
@@ -118,12 +119,12 @@ func TestFilesBeside(t *testing.T) {
 		{"a.sh", "cat deep/*.json [do]*.csv", "data.csv deep/b.json other.csv", ""},
 		{"a.sh", "cd deep; cat data/*", "deep/data/a.json", ""},
 		{"a.sh", "cat * */* .* $((a * b)) ${f%.*} ${f##*/}; [ $x = [a-z]* ]; find / -type f; echo '*.csv'", "", ""},
-		{"a.sh", "cat **/*.json; find . -name '*.csv'; grep -r --include=n*.txt x .", "data.csv deep/b.json deep/data/a.json deno.json other.csv pkg/notes.txt tsconfig.json", "coderunner: the program sees the files of its directory that its text names, and lists no others"},
+		{"a.sh", "cat **/*.json; find . -name '*.csv'; grep -r --include=n*.txt x .", "data.csv deep/b.json deep/data/a.json deno.json list.json other.csv pkg/notes.txt tsconfig.json", "coderunner: the program sees the files of its directory that its text names, and lists no others"},
 		{"a.sh", "ls | wc -l", "", "coderunner: the program sees the files of its directory that its text names, and lists no others"},
 		{"a.sh", "cd /tmp; ls", "", ""},
 		{"a.sh", "D=deep; find $D -type f # of ts", "deep/b.json deep/data/a.json", ""},
 		{"a.sh", "find .ssh up; ls node_modules", "", "coderunner: up: leads out of its directory, so the program does not see it (--dir "},
-		{"a.py", "glob('**/*.json', recursive=True); glob('../*'); glob('/etc/*.conf'); glob('**/id'); glob('u*/*.x')", "deep/b.json deep/data/a.json deno.json tsconfig.json", ""},
+		{"a.py", "glob('**/*.json', recursive=True); glob('../*'); glob('/etc/*.conf'); glob('**/id'); glob('u*/*.x')", "deep/b.json deep/data/a.json deno.json list.json tsconfig.json", ""},
 		{"a.py", "Path('.').rglob('b.*'); Path('deep').rglob('a.j*')", "deep/b.json deep/data/a.json", "coderunner: the program sees"},
 		{"a.py", "import conf; os.listdir(conf.DIR)", "conf.py deep/b.json deep/data/a.json", ""},
 		{"l.js", "globSync('{deep,ts}/*.{ts,json}')", "deep/b.json deno.json ts/index.ts tsconfig.json", ""},
@@ -133,6 +134,10 @@ func TestFilesBeside(t *testing.T) {
 		{"a.sh", "source .env", "", "coderunner: .env: is hidden, so the program does not see it (--file "},
 		{"a.sh", "cat ../secret /etc/passwd up/secret", "", "coderunner: up: leads out"},
 		{"l.js", "fs.existsSync(`${year}-oth${n}er.csv`) || fs.readFileSync(`oth${n}.csv`)", "deno.json other.csv tsconfig.json", ""},
+		{"a.py", "open(name + '.csv'); open('%s.bin' % name); Path(x).with_suffix('.txt'); x + '.py, y.'", "data.csv fromhelper.txt other.csv with space.txt", ""},
+		{"l.js", "fs.readFileSync(`./${name}.csv`); './da' + n + 'ta.csv'", "data.csv deno.json other.csv tsconfig.json", ""},
+		{"a.sh", "cat $x.csv \"$here/deep/$E.json\" > ${y}.bin", "data.csv deep/b.json deep/data/a.json other.csv", ""},
+		{"a.py", "json.load(open('list.json'))", "data.csv deep/b.json deep/data/a.json list.json", ""},
 	} {
 		write(tt.name, tt.code)
 		var warnings strings.Builder

@@ -14,16 +14,16 @@ import (
 	"coderunner/runners"
 )
 
-// seesNamed explains why a file that is there was not found.
-const seesNamed = "a program sees the files beside it that its text names; --file and --dir add others"
-
 // maxMissing bounds how many messages, and names in one, are looked at.
 const maxMissing = 20
 
 var (
-	missing  = regexp.MustCompile(`(?m)^.*(?:No such file or directory|cannot open file).*$`)
-	quoted   = regexp.MustCompile(`'([^'\n]{1,1000})'|"([^"\n]{1,1000})"`)
-	workPath = regexp.MustCompile(`^(?:file://)?/\S*/coderunner-deno-[^/]+/r\d+/work/|^/home/user/`)
+	// missing matches lines that say that something is not there.
+	missing = regexp.MustCompile(`(?im)^.*(?:\bno such file|\bcannot (?:open|find|read)\b|\b(?:could not|couldn't) (?:open|find|read)\b|\bnot (?:be )?found\b|\b(?:does not|doesn't) exist\b|\bmissing\b|\bENOENT\b|\bos error 2\b).*$`)
+	// quotedOrBare matches what may be the name of a file in them.
+	quotedOrBare = regexp.MustCompile(`'[^'\n]{1,1000}'|"[^"\n]{1,1000}"|[^\s'"]{1,1000}`)
+	quoted       = regexp.MustCompile(`'([^'\n]{1,1000})'|"([^"\n]{1,1000})"`)
+	workPath     = regexp.MustCompile(`^(?:file://)?/\S*/coderunner-deno-[^/]+/r\d+/work/|^/home/user/`)
 )
 
 // notSeen returns the line which says that a file that an error names is there, in dir or
@@ -98,26 +98,4 @@ func fromHere(at string) string {
 		return rel
 	}
 	return at
-}
-
-// unseen reports whether messages of a bash program say that there is no such file
-// though it is beside the program, which was not given it.
-func unseen(program, stderr string, given []runners.File) bool {
-	root, err := os.OpenRoot(filepath.Dir(program))
-	if err != nil {
-		return false
-	}
-	defer root.Close()
-	for _, line := range missing.FindAllString(stderr, maxMissing) {
-		for _, word := range shellWord.FindAllString(line, maxMissing) {
-			name := path.Clean(bare(word))
-			if name == "." || hidden(name) || name == filepath.Base(program) || slices.ContainsFunc(given, func(f runners.File) bool { return f.Path == name }) {
-				continue
-			}
-			if _, err := root.Stat(name); err == nil {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -54,7 +54,7 @@ func (b *beside) named(name string) error {
 // arguments takes the files and directories that arguments of the program name
 // (data.csv, --in=data.csv), under the same names, but not the current directory:
 // a program that walks through it would silently get all.
-func (b *beside) arguments(args []string) error {
+func (b *beside) arguments(args []string, lists bool) error {
 	here, err := os.OpenRoot(".")
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (b *beside) arguments(args []string) error {
 		name := path.Clean(filepath.ToSlash(arg))
 		info, err := here.Stat(name)
 		if err != nil && strings.ContainsAny(name, "*?[") {
-			b.argumentPattern(here, name)
+			b.argumentPattern(here, name, lists)
 			continue
 		}
 		real, _ := filepath.EvalSymlinks(name)
@@ -91,10 +91,14 @@ func (b *beside) arguments(args []string) error {
 	return nil
 }
 
-// argumentPattern takes the files that an argument names by a pattern.
-func (b *beside) argumentPattern(here *os.Root, pattern string) {
+// argumentPattern takes the files that an argument names by a pattern. A single * may
+// be a sign of multiplication: lists reports that the program lists files.
+func (b *beside) argumentPattern(here *os.Root, pattern string, lists bool) {
 	names := b.matches(here.FS(), pattern)
-	if len(names) > 0 && !isPattern(pattern) {
+	if !isPattern(pattern) {
+		if len(names) == 0 || !lists {
+			return
+		}
 		fmt.Fprintf(b.warn, "coderunner: %s: the program does not see what is in this directory (--dir .)\n", printable(pattern))
 		return
 	}

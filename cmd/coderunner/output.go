@@ -82,7 +82,11 @@ func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limit
 			return err
 		}
 	}
-	if text := endText(out, limits, notSeen); text != "" {
+	text := endText(out, limits, notSeen)
+	if !strings.Contains(text, notSeen) { // strings.Contains(text, "") is true
+		text = strings.TrimPrefix(text+"\n"+notSeen, "\n")
+	}
+	if text != "" {
 		return stderr.printLine(text)
 	}
 	return nil

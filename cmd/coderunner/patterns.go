@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -57,6 +58,21 @@ func (b *beside) match(pattern string) {
 	for _, name := range names {
 		if len(b.files) <= runners.MaxFiles {
 			b.take(name)
+		}
+	}
+}
+
+// guess takes the files that a pattern matches if there is room for each: nobody has
+// named them.
+func (b *beside) guess(pattern string) {
+	for _, root := range []*os.Root{b.root, b.here} {
+		if root == nil {
+			continue
+		}
+		for _, name := range b.matches(root.FS(), pattern) {
+			if info, err := root.Stat(name); err == nil && info.Size() <= b.left && !hidden(b.target(name)) {
+				b.match(name)
+			}
 		}
 	}
 }

@@ -95,7 +95,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err != nil {
 		return err
 	}
-	req.Locked = o.locked
+	req.Locked, req.Misses = o.locked, true
 	limit := cfg.Limits.Output
 	if o.unlimited {
 		limit = -1
@@ -132,8 +132,11 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	}
 	o.notSeen = notSeen(out.Error, dir, req.Files)
 	cells.Locate(req.Filename, out.Error)
-	if req.Language == runners.Bash && out.Error == nil && out.Note == "" && unseen(file, out.Stderr, req.Files) {
-		out.Note = seesNamed
+	if line := tellMissed(file, req, out); line != "" {
+		o.notSeen = line
+	}
+	if o.json && out.Note == "" {
+		out.Note = strings.TrimSpace(strings.TrimPrefix(o.notSeen, "coderunner: "))
 	}
 	if req.Language == runners.Bash && !o.json && out.Error != nil && out.Error.Type == "SyntaxError" {
 		out.Error = nil // the shell has printed its own

@@ -10,7 +10,7 @@ import (
 var (
 	shellWord    = regexp.MustCompile(`\$?[\pL\pN_./@+-]{1,255}`)
 	shellPattern = regexp.MustCompile(`[\pL\pN_./@+*?\[\]!^$-]*[*?\[][\pL\pN_./@+*?\[\]!^$-]*`)
-	shellPrefix  = regexp.MustCompile(`([\pL\pN_.][\pL\pN_./-]{0,255})/["']?\$`)
+	shellPrefix  = regexp.MustCompile(`(\$?[\pL\pN_.][\pL\pN_./-]{0,255})/["']?\$`)
 	shellComment = regexp.MustCompile(`(?m)(?:^|\s)#.*$`)
 	// foundNames matches the options whose patterns find and grep look for in all directories.
 	foundNames = regexp.MustCompile(`(?:-i?name\s+|--include[=\s])["']?([^"'\s;|)]+)`)
