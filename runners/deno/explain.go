@@ -101,8 +101,8 @@ func (e *ending) advised(message, thrown, stack string) string {
 }
 
 // placeOf returns the place in the program of what has no frames: the await of a promise that
-// is never settled, the throw of what is not an Error, and the import of what is not there.
-// The first two are known where there is only one.
+// is never settled, the throw of what is not an Error, the start of a Worker that is a text,
+// and the import of what is not there. The first three are known where there is only one.
 func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
 	m := unnamed.FindStringSubmatch(t.message)
 	switch {
@@ -116,6 +116,8 @@ func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
 		}
 	case t.stack == thrownAs+t.message:
 		return e.placeOfValue(t)
+	case e.workers:
+		return e.workerPlace(t)
 	}
 	return at
 }

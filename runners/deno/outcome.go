@@ -80,8 +80,8 @@ func (e *ending) outcome() *runners.Outcome {
 		o.Stderr = e.failed(o, fail)
 	}
 	switch {
-	case o.Status == runners.TimedOut && e.report.served:
-		o.Error.Message += "\n" + onlyItself
+	case o.Status == runners.TimedOut:
+		o.Error.Message += e.overtime()
 	case o.Status == runners.Succeeded && e.report.lonely && e.paused:
 		o.Note = "Its server is open for later programs of the session, and for nobody else."
 	case o.Status == runners.Succeeded && e.report.lonely:

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"coderunner/internal/process"
 	"coderunner/runners"
@@ -81,6 +82,31 @@ func TestEndings(t *testing.T) {
 			t.Errorf("%s: %s %+v, stderr %q", tt.name, o.Status, o.Error, o.Stderr)
 		} else if strings.Contains(o.Error.Message, "memory runs out") != tt.memory {
 			t.Errorf("%s: %s", tt.name, o.Error.Message)
+		}
+	}
+}
+
+// TestOvertime has what is told of programs at their time limit.
+func TestOvertime(t *testing.T) {
+	ended := report{result: &value{}}
+	for _, tt := range []struct {
+		source string
+		used   int64 // ms of 10 s
+		report report
+		want   string // its beginning
+	}{
+		{"let n = 0;\nfor (const a of [1]) n++;\nwhile (n > 0) n++;", 9000, report{}, "\nIt was computing (9.0 s of processor time), as in a loop without an end: its loop is in line 3."},
+		{"for (let i = 0; i < 5; i--) {}\nfor (;;) {}\n", 3000, report{}, "\nIt was computing (3.0 s of processor time), as in a loop without an end: its loops are in the lines 1, 2."},
+		{"/(a+)+$/.test(a)", 9000, report{}, "\nIt was computing (9.0 s of processor time), as in a loop without an end."},
+		{"await new Promise((ok) => setTimeout(ok, 1e6))", 50, report{}, "\nIt was waiting"},
+		{"await f()", 700, report{}, ""},
+		{"setInterval(f, 100)", 9000, ended, "\n" + leftOpen},
+		{"describe('a', () => { it.only('b', f) })", 50, ended, "\nIt was waiting"},
+		{"serve(f)", 50, report{served: true, result: ended.result}, "\n" + onlyItself},
+	} {
+		e := ending{program: jsparse.Plain(tt.source), report: tt.report, limits: runners.Limits{Timeout: 10 * time.Second}, used: runners.Usage{CPUMS: tt.used}}
+		if got := e.overtime(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("%q: %q, want %q", tt.source, got, tt.want)
 		}
 	}
 }

@@ -36,9 +36,6 @@ type earlier struct {
 	Files []runners.SessionFile `json:"files"`
 }
 
-// leftOpen is the hint for a program that has ended, but not its call.
-const leftOpen = "The program had reached its end, but something that it began was still open, such as a timer, a server or a connection, and a call lasts until that ends: end it in the call (clearInterval, await db.destroy(), server.close()), or unref() it."
-
 // programsName is the file in Session.Save.
 const programsName = "programs.json"
 
@@ -123,9 +120,6 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	}
 	o := end.outcome()
 	end.release(o)
-	if o.Status == runners.TimedOut && o.Error != nil && len(end.report.names) > 0 { // these come at its end
-		o.Error.Message += "\n" + leftOpen
-	}
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
 	s.Runner.reached(o, s.net, end.report.refused)
 	s.ready.advise(o, s.program)

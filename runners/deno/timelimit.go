@@ -2,12 +2,17 @@ package deno
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"coderunner/internal/process"
 	"coderunner/runners"
+	"coderunner/runners/deno/jsparse"
 )
 
 // attend sends an instance its orders and waits for the end of the program, which it
@@ -167,4 +172,57 @@ func (in *instance) usage() runners.Usage {
 		CPUMS:           max(u.CPU-in.before.CPU, 0).Milliseconds(),
 		PeakMemoryBytes: max(u.Peak, in.before.Peak),
 	}
+}
+
+// leftOpen is the hint for a program that has ended, but not its call.
+const leftOpen = "The program had reached its end, but something that it began was still open, such as a timer, a server or a connection, and a call lasts until that ends: end it in the call (clearInterval, await db.destroy(), server.close()), or unref() it."
+
+var (
+	// tested matches what registers tests, which run after the program's end.
+	tested = regexp.MustCompile(`\b(?:describe|it|test)(?:\.\w+)*\(`)
+
+	// overItems matches a loop over what there is.
+	overItems = regexp.MustCompile(`^for\s*(?:await\s*)?\([^;()]*\s(?:of|in)\s`)
+)
+
+// maxLoops is how many loops are named.
+const maxLoops = 3
+
+// overtime returns what a program did that reached its time limit, as far as that is seen
+// from outside, after a newline, or "".
+func (e *ending) overtime() string {
+	limit, used := e.limits.Timeout.Milliseconds(), e.used.CPUMS
+	switch {
+	case e.report.served:
+		return "\n" + onlyItself
+	case (e.report.result != nil || len(e.report.names) > 0) && !tested.MatchString(e.program.Source): // these come at its end
+		return "\n" + leftOpen
+	case 8*used >= limit: // others may want the processors, too
+		return fmt.Sprintf("\nIt was computing (%.1f s of processor time), %s", float64(used)/1000, e.loops())
+	case 20*used < limit:
+		return "\nIt was waiting nearly all of that time, as for a timer, or for an answer that did not come."
+	}
+	return ""
+}
+
+// loops returns where a program may compute without an end.
+func (e *ending) loops() string {
+	source, lines := e.program.Source, []int(nil)
+	rows := strings.Split(source, "\n")
+	for _, keyword := range []string{"for", "while"} {
+		uses, _ := jsparse.Uses(source, keyword)
+		for _, u := range uses {
+			if row := rows[min(u.Line, len(rows))-1]; !overItems.MatchString(row[min(u.Column-1, len(row)):]) {
+				lines = append(lines, u.Line)
+			}
+		}
+	}
+	slices.Sort(lines)
+	switch lines = slices.Compact(lines); {
+	case len(lines) == 0 || len(lines) > maxLoops:
+		return "as in a loop without an end."
+	case len(lines) == 1:
+		return fmt.Sprintf("as in a loop without an end: its loop is in line %d.", lines[0])
+	}
+	return fmt.Sprintf("as in a loop without an end: its loops are in the lines %s.", strings.Trim(strings.ReplaceAll(fmt.Sprint(lines), " ", ", "), "[]"))
 }

@@ -94,6 +94,23 @@ if (!isMainThread) {
 		"awaited": {`import { Worker, isMainThread } from "node:worker_threads";
 if (!isMainThread) throw new TypeError("bad");
 console.error("mine"); await new Promise((_, no) => new Worker(new URL(import.meta.url)).on("error", no))`, "", "bad", "TypeError: bad\n    at main.js:2:26"},
+		"of a text": {`const { Worker } = require("worker_threads");
+console.error("mine");
+new Worker(` + "`" + `
+  const { parentPort } = require("worker_threads");
+  parentPort.on("message", () => {
+    null.x;
+  });
+` + "`" + `, { eval: true }).postMessage(1);`, "", "Cannot read properties of null (reading 'x')", "TypeError: Cannot read properties of null (reading 'x')\n    at main.js:6:10"},
+		"of a Blob": {`console.error("mine");
+const work = ` + "`" + `
+onmessage = function work() {
+  null.x;
+}` + "`" + `;
+new Worker(URL.createObjectURL(new Blob([work]))).postMessage(1);`, "", "Cannot read properties of null (reading 'x')", "TypeError: Cannot read properties of null (reading 'x')\n    at work (main.js:4:8)"},
+		"of a text without lines": {`console.error("mine");
+const { Worker } = require("worker_threads");
+new Worker("null.x", { eval: true });`, "", "Cannot read properties of null (reading 'x')", "TypeError: Cannot read properties of null (reading 'x')\n    at main.js:3:1"},
 		"not by Deno's": {`console.error("mine"); new Worker("./w.js").onmessage = () => {}`, "", "there", "RangeError: there\n    at Object.<anonymous> (w.js:2:7)"},
 	} {
 		files := []runners.File{{Path: "w.js", Data: []byte("\nthrow RangeError('there')")}}
