@@ -134,7 +134,7 @@ func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([
 	}
 	var e abi.Errno
 	mode := uint32(h.Mode & 0o7777)
-	if !t.o.On("p") {
+	if t.o.On("no-same-permissions") { // as for everybody but root
 		mode &^= c.Process.Umask
 	}
 	switch h.Typeflag {

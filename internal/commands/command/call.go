@@ -213,10 +213,22 @@ func (c *Call) end(status int) int {
 
 // close gives back what the command holds, also after a panic.
 func (c *Call) close() {
+	c.unread()
 	for _, f := range c.Files {
 		f.Close()
 	}
 	c.FS.Unreserve(c.Reserved)
+}
+
+// unread puts standard input, if it is a file, back to the end of what the command has
+// used: (head -n 1; sort) < file.
+func (c *Call) unread() {
+	if c.stdin == nil || c.stdin.Buffered() == 0 {
+		return
+	}
+	if f := c.Process.File(0); f != nil {
+		f.SeekTo(-int64(c.stdin.Buffered()), io.SeekCurrent)
+	}
 }
 
 // Abs returns the absolute path of name. It is not cleaned: ".." after a

@@ -98,7 +98,7 @@ func (c *Call) descriptor(name string) *memfs.File {
 // Open opens a file for reading; "-" is standard input. A directory is EISDIR.
 func (c *Call) Open(name string) (io.ReadCloser, error) {
 	if name == "-" {
-		return io.NopCloser(c.In()), nil
+		return stdin{c.In()}, nil
 	}
 	f, err := c.OpenFile(name, abi.O_RDONLY, 0)
 	if err != nil {
@@ -113,6 +113,11 @@ func (c *Call) Open(name string) (io.ReadCloser, error) {
 		io.Closer
 	}{c.Guarded(f), f}, nil
 }
+
+// stdin is standard input, which stays open.
+type stdin struct{ *bufio.Reader }
+
+func (stdin) Close() error { return nil }
 
 // Create opens a file for writing and truncates it; "/dev/stdout" is standard
 // output.
@@ -293,6 +298,9 @@ type Lines struct {
 
 // Lines returns r split at a delimiter.
 func (c *Call) Lines(r io.Reader, delim byte) *Lines {
+	if in, ok := r.(stdin); ok {
+		r = in.Reader
+	}
 	b, ok := r.(*bufio.Reader)
 	if !ok {
 		b = bufio.NewReaderSize(r, CopySize)

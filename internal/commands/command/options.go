@@ -62,7 +62,7 @@ func (o *Options) Operands(none string) []string {
 // known is one option of a specification.
 type known struct {
 	names    []string
-	argument byte // '=' required, '?' optional, 0 none
+	argument byte // '=' required, '?' optional, '~' optional behind the long name, 0 none
 	missing  bool // GNU has it and we do not
 }
 
@@ -79,6 +79,8 @@ func specification(spec string) (list []known, posix bool) {
 		}
 		if rest, ok := strings.CutSuffix(word, "=?"); ok {
 			k.argument, word = '?', rest
+		} else if rest, ok := strings.CutSuffix(word, "=~"); ok {
+			k.argument, word = '~', rest
 		} else if rest, ok := strings.CutSuffix(word, "="); ok {
 			k.argument, word = '=', rest
 		}
@@ -99,7 +101,8 @@ var badOption = map[string]int{
 // options parses the command line as getopt_long does: options and operands may
 // be mixed until "--", short ones combined, long ones shortened as long as that
 // is unambiguous. Each word of spec is an option's names joined by commas, with
-// "=" when it takes an argument and "=?" when it may; "!" before it says that
+// "=" when it takes an argument, "=?" when it may, and "=~" when only its long name may
+// (-dl is -d and -l, --numeric-suffixes=5 has one); "!" before it says that
 // GNU's command has it and this one does not; the word "+" ends the options at
 // the first operand, and "#" is a number such as -5.
 //
@@ -253,7 +256,7 @@ func (p *parser) short(arg string) bool {
 			return p.absent("-" + name)
 		}
 		value := ""
-		if k.argument != 0 {
+		if k.argument == '=' || k.argument == '?' {
 			value = arg[i+1:]
 			i = len(arg)
 			if value == "" && k.argument == '=' {

@@ -105,8 +105,8 @@ func Size(s string) (int64, bool) {
 		base, unit = 1000, unit[:len(unit)-1]
 	}
 	at := strings.Index(suffixes, unit)
-	if unit == "K" {
-		at = 0
+	if i := strings.Index("Kmgt", unit); i >= 0 {
+		at = i
 	}
 	if len(unit) != 1 || at < 0 {
 		return 0, false

@@ -48,7 +48,7 @@ func Sdiff(c *command.Call) int {
 // Diff compares files line by line.
 func Diff(c *command.Call) int {
 	// -U takes a number, -u none: "-U 3" and "-U3".
-	o := c.Parse(strings.NewReplacer("U,unified=?", "U= unified=?", "C,context=?", "C= context=?").Replace(diffOptions))
+	o := c.Parse(strings.NewReplacer("U,unified=?", "U= unified=?", "C,context=?", "C= context=?").Replace(diffOptions + formats))
 	d := &differ{c: c, o: o, context: -1, style: 'n'}
 	for _, s := range o.Set {
 		switch s.Name {
@@ -205,7 +205,8 @@ func (d *differ) files(a, b string, titled bool) {
 	if !ok1 || !ok2 {
 		return
 	}
-	if bytes.Equal(x, y) {
+	whole := !d.o.On("q") && (d.style == 'y' && !d.o.On("suppress-common-lines") || d.formatted()) // equal lines are printed, too
+	if bytes.Equal(x, y) && !whole {
 		if d.o.On("s") {
 			c.Printf("Files %s and %s are identical\n", a, b)
 		}
@@ -226,10 +227,10 @@ func (d *differ) files(a, b string, titled bool) {
 		return
 	}
 	hunks := d.hunks(&left, &right)
-	if len(hunks) == 0 {
+	if len(hunks) == 0 && !whole {
 		return
 	}
-	d.status = max(d.status, 1)
+	d.status = max(d.status, command.Btoi(len(hunks) > 0))
 	if d.o.On("q") {
 		c.Printf("Files %s and %s differ\n", a, b)
 		return
@@ -251,6 +252,10 @@ func (d *differ) label(i int, name string, t abi.Timespec) string {
 // print prints hunks in the style that was asked for.
 func (d *differ) print(a, b *side, hunks []hunk, from, to string) {
 	p := &diffPrinter{c: d.c, a: a, b: b, context: d.context, functions: d.o.On("p"), color: d.o.Value("color", "never") == "always"}
+	if d.formatted() {
+		d.format(p, hunks)
+		return
+	}
 	switch d.style {
 	case 'u':
 		p.title("--- "+from, "+++ "+to)

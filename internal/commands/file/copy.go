@@ -22,7 +22,7 @@ type copier struct {
 	failed    bool
 }
 
-const copyOptions = "a,archive b backup=? d f,force i,interactive H l,link L,dereference n,no-clobber P,no-dereference p preserve=? !no-preserve= parents R,r,recursive remove-destination s,symbolic-link S,suffix= t,target-directory= T,no-target-directory u,update=? v,verbose x,one-file-system !attributes-only reflink=? sparse= !strip-trailing-slashes !Z,context !copy-contents"
+const copyOptions = "a,archive b backup=? d f,force i,interactive H l,link L,dereference n,no-clobber P,no-dereference p preserve=? !no-preserve= parents R,r,recursive remove-destination s,symbolic-link S,suffix= t,target-directory= T,no-target-directory u,update=~ v,verbose x,one-file-system !attributes-only reflink=? sparse= !strip-trailing-slashes !Z,context !copy-contents"
 
 // Cp copies files.
 func Cp(c *command.Call) int { return copyOrMove(c, false) }

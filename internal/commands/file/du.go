@@ -3,6 +3,7 @@ package file
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"coderunner/internal/commands/command"
 	"coderunner/internal/glob"
@@ -10,8 +11,8 @@ import (
 
 // Du prints how much space files take.
 func Du(c *command.Call) int {
-	o := c.Parse("a,all b,bytes c,total d,max-depth= h,human-readable k m s,summarize S,separate-dirs x,one-file-system L,dereference apparent-size si exclude= 0,null !B,block-size= !D,H l,count-links !t,threshold= !time")
-	names := o.Operands(".")
+	o := c.Parse("a,all b,bytes c,total d,max-depth= h,human-readable k m s,summarize S,separate-dirs x,one-file-system L,dereference apparent-size si exclude= 0,null !B,block-size= D,H,dereference-args l,count-links !t,threshold= !time files0-from=")
+	names := duNames(c, o)
 	d := &duRun{c: c, o: o, deepest: command.MaxDepth, seen: map[[2]uint64]bool{}}
 	if n, ok := command.Atoi(o.Value("d", "")); ok {
 		d.deepest = n
@@ -27,6 +28,19 @@ func Du(c *command.Call) int {
 		d.print(total, "total")
 	}
 	return c.Status
+}
+
+// duNames returns the operands, or those that --files0-from names.
+func duNames(c *command.Call, o *command.Options) []string {
+	if !o.On("files0-from") {
+		return o.Operands(".")
+	}
+	if len(o.Args) > 0 {
+		c.Exit(1, "extra operand %s\nfile operands cannot be combined with --files0-from", command.Quote(o.Args[0]))
+	}
+	data, err := c.ReadAll(c.Input(o.Value("files0-from", "")))
+	c.Must(err)
+	return strings.FieldsFunc(string(data), func(r rune) bool { return r == 0 })
 }
 
 type duRun struct {
@@ -54,7 +68,7 @@ func (d *duRun) print(n int64, name string) {
 
 func (d *duRun) walk(name string, depth int) int64 {
 	c := d.c
-	st, err := c.StatOf(name, d.o.On("L"))
+	st, err := c.StatOf(name, d.o.On("L") || depth == 0 && d.o.On("D"))
 	if err != nil {
 		c.Fail("cannot access %s: %s", command.Quote(name), command.Text(err))
 		return 0

@@ -14,7 +14,7 @@ import (
 	"coderunner/pyodide/abi"
 )
 
-const lsOptions = "a,all A,almost-all !author b,escape B,ignore-backups c C d,directory f F,classify=? file-type g G,no-group h,human-readable si H,dereference-command-line i,inode I,ignore= hide= k,kibibytes l L,dereference m n,numeric-uid-gid N,literal o p q,hide-control-chars Q,quote-name quoting-style= r,reverse R,recursive s,size S sort= t time= time-style= full-time !T,tabsize= u U v w,width= x X 1 color=? group-directories-first zero indicator-style= show-control-chars !block-size= !Z,context !D,dired !hyperlink=?"
+const lsOptions = "a,all A,almost-all !author b,escape B,ignore-backups c C d,directory f F,classify=~ file-type g G,no-group h,human-readable si H,dereference-command-line i,inode I,ignore= hide= k,kibibytes l L,dereference m n,numeric-uid-gid N,literal o p q,hide-control-chars Q,quote-name quoting-style= r,reverse R,recursive s,size S sort= t time= time-style= full-time !T,tabsize= u U v w,width= x X 1 color=? group-directories-first zero indicator-style= show-control-chars !block-size= !Z,context !D,dired !hyperlink=?"
 
 // lister is a running ls.
 type lister struct {

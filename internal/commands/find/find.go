@@ -3,6 +3,7 @@
 package find
 
 import (
+	"bufio"
 	"strings"
 	"time"
 
@@ -24,6 +25,10 @@ type finder struct {
 	batches    []*node // -exec … +
 	status     int
 	pruned     bool
+	prunes     bool // the expression has -prune
+	deletes    bool // and -delete
+	asked      bool // and -depth
+	outputs    map[string]*bufio.Writer
 	args       []string // that are left to parse
 	last       string   // test or action that was parsed
 }

@@ -12,12 +12,12 @@ import (
 func (f *finder) parse() {
 	acts := slices.ContainsFunc(f.args, func(a string) bool {
 		switch a {
-		case "-print", "-print0", "-printf", "-fprint", "-fprintf", "-exec", "-execdir", "-ok", "-delete", "-ls", "-quit":
+		case "-print", "-print0", "-printf", "-fprint", "-fprint0", "-fprintf", "-exec", "-execdir", "-ok", "-delete", "-ls", "-fls", "-quit":
 			return true
 		}
 		return false
 	})
-	switch print := (&node{test: findPrint("\n")}); {
+	switch print := (&node{test: f.prints("-print", f.c.Out)}); {
 	case len(f.args) == 0:
 		f.expr = print
 	case acts:
@@ -26,6 +26,8 @@ func (f *finder) parse() {
 		f.expr = &node{op: "and", a: f.comma(0), b: print}
 	}
 	switch {
+	case f.deletes && f.prunes && !f.asked:
+		f.c.Exit(1, "The -delete action automatically turns on -depth, but -prune does nothing when -depth is in effect.  If you want to carry on anyway, just explicitly use the -depth option.")
 	case f.peek() == ")":
 		f.c.Exit(1, "invalid expression; you have used a ')' without a matching '('")
 	case len(f.args) > 0:
@@ -90,7 +92,7 @@ func (f *finder) not(depth int) *node {
 		f.c.Exit(1, "the expression is nested too deeply")
 	}
 	switch op := f.peek(); op {
-	case "!", "-not":
+	case "!", "-not", "-!":
 		f.args = f.args[1:]
 		if len(f.args) == 0 {
 			f.c.Exit(1, "expected an expression after '%s'", op)
@@ -140,26 +142,27 @@ func (f *finder) primary() *node {
 	case "-false":
 		return leaf(func(*finder, *found) bool { return false })
 	case "-depth", "-d":
-		f.depthFirst = true
+		f.depthFirst, f.asked = true, true
 		return leaf(always)
 	case "-follow":
 		f.follow = true
 		return leaf(always)
-	case "-print":
-		return leaf(findPrint("\n"))
-	case "-print0":
-		return leaf(findPrint("\x00"))
+	case "-print", "-print0", "-printf", "-ls":
+		return leaf(f.prints(name, f.c.Out))
+	case "-fprint", "-fprint0", "-fprintf", "-fls":
+		return leaf(f.prints("-"+name[2:], f.output(f.argument(name))))
+	case "-nouser", "-nogroup":
+		return leaf(nobody(name))
 	case "-prune":
+		f.prunes = true
 		return leaf(func(f *finder, _ *found) bool { f.pruned = true; return true })
 	case "-quit":
 		return leaf(func(f *finder, _ *found) bool { f.quit = true; return true })
 	case "-delete":
-		f.depthFirst = true
+		f.depthFirst, f.deletes = true, true
 		return leaf(findDelete)
 	case "-empty":
 		return leaf(empty)
-	case "-ls":
-		return leaf(list)
 	case "-readable", "-writable", "-executable":
 		mode := map[string]uint32{"-readable": abi.R_OK, "-writable": abi.W_OK, "-executable": abi.X_OK}[name]
 		return leaf(func(f *finder, e *found) bool {
@@ -170,6 +173,9 @@ func (f *finder) primary() *node {
 		return f.exec(name)
 	}
 	test, ok := tests[name]
+	if isNewer(name) {
+		test, ok = newer, true
+	}
 	if !ok {
 		if strings.HasPrefix(name, "-") {
 			f.c.Exit(1, "unknown predicate `%s'", name)

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"coderunner/internal/commands/clock"
 	"coderunner/internal/commands/command"
 	"coderunner/internal/commands/file"
 	"coderunner/internal/commands/regex"
@@ -19,11 +17,11 @@ type test func(*finder, *found) bool
 
 // tests are the tests with an argument.
 var tests = map[string]func(f *finder, name, arg string) test{
-	"-name": findName, "-iname": findName, "-path": findPath, "-ipath": findPath, "-wholename": findPath, "-lname": link,
+	"-name": findName, "-iname": findName, "-path": findPath, "-ipath": findPath, "-wholename": findPath, "-iwholename": findPath, "-lname": link, "-ilname": link,
 	"-regex": findRegex, "-iregex": findRegex, "-type": findType, "-xtype": findType, "-size": size, "-perm": perm,
-	"-newer": newer, "-newermt": newer, "-anewer": newer, "-cnewer": newer, "-samefile": same,
+	"-newer": newer, "-anewer": newer, "-cnewer": newer, "-samefile": same, "-fstype": fstype,
 	"-mtime": age, "-mmin": age, "-atime": age, "-amin": age, "-ctime": age, "-cmin": age,
-	"-maxdepth": depth, "-mindepth": depth, "-printf": findPrintf, "-links": number, "-inum": number,
+	"-maxdepth": depth, "-mindepth": depth, "-links": number, "-inum": number,
 	"-user": user, "-group": user, "-uid": user, "-gid": user,
 	"-regextype": func(*finder, string, string) test {
 		return func(*finder, *found) bool { return true }
@@ -41,23 +39,29 @@ func empty(f *finder, e *found) bool {
 // compare reads a number with "+" for more and "-" for less. The message is for one
 // that is none.
 func (f *finder) compare(arg, message string, args ...any) func(n int64) bool {
+	sign, want := f.number(arg, message, args...)
+	return func(n int64) bool {
+		switch sign {
+		case '+':
+			return float64(n) > want
+		case '-':
+			return float64(n) < want
+		}
+		return float64(n) == want
+	}
+}
+
+// number reads a number and the sign before it.
+func (f *finder) number(arg, message string, args ...any) (byte, float64) {
 	number, sign := arg, byte(0)
 	if arg != "" && (arg[0] == '+' || arg[0] == '-') {
 		sign, number = arg[0], arg[1:]
 	}
-	want, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
+	want, err := strconv.ParseFloat(number, 64)
+	if err != nil || strings.Trim(number, "0123456789.") != "" {
 		f.c.Exit(1, message, args...)
 	}
-	return func(n int64) bool {
-		switch sign {
-		case '+':
-			return n > want
-		case '-':
-			return n < want
-		}
-		return n == want
-	}
+	return sign, want
 }
 
 func findName(f *finder, name, arg string) test {
@@ -66,18 +70,22 @@ func findName(f *finder, name, arg string) test {
 }
 
 func findPath(f *finder, name, arg string) test {
-	pattern, fold := glob.Compile(arg, false), name == "-ipath"
+	pattern, fold := glob.Compile(arg, false), name[1] == 'i'
 	return func(f *finder, e *found) bool { return pattern.Match(f.c.Ctx, e.path, fold) }
 }
 
-func link(f *finder, _, arg string) test {
+func link(f *finder, name, arg string) test {
+	pattern, fold := glob.Compile(arg, false), name == "-ilname"
 	return func(f *finder, e *found) bool {
+		if e.st.Mode&abi.S_IFMT != abi.S_IFLNK {
+			return false
+		}
 		n, err := f.c.Lookup(e.path, false)
 		if err != abi.OK {
 			return false
 		}
 		target, err := f.c.FS.Readlink(n)
-		return err == abi.OK && glob.Match(arg, target)
+		return err == abi.OK && pattern.Match(f.c.Ctx, target, fold)
 	}
 }
 
@@ -161,46 +169,12 @@ func perm(f *finder, _, arg string) test {
 	}
 }
 
-func newer(f *finder, name, arg string) test {
-	var than abi.Timespec
-	if name == "-newermt" {
-		t, ok := clock.ParseDate(arg, f.c.Zone())
-		if !ok {
-			f.c.Exit(1, "I cannot figure out how to interpret %s as a date or time", command.Quote(arg))
-		}
-		than = abi.NewTimespec(t)
-	} else {
-		st, err := f.c.Stat(arg)
-		if err != nil {
-			f.c.Exit(1, "%s: %s", command.Quote(arg), command.Text(err))
-		}
-		than = st.Mtime
-	}
-	return func(_ *finder, e *found) bool { return than.Before(e.st.Mtime) }
-}
-
 func same(f *finder, _, arg string) test {
 	st, err := f.c.Stat(arg)
 	if err != nil {
 		f.c.Exit(1, "%s: %s", command.Quote(arg), command.Text(err))
 	}
 	return func(_ *finder, e *found) bool { return e.st.Ino == st.Ino && e.st.Dev == st.Dev }
-}
-
-func age(f *finder, name, arg string) test {
-	ok := f.compare(arg, "invalid argument `%s' to `%s'", arg, name)
-	unit := 24 * time.Hour
-	if strings.HasSuffix(name, "min") {
-		unit = time.Minute
-	}
-	return func(f *finder, e *found) bool {
-		t := map[byte]abi.Timespec{'m': e.st.Mtime, 'a': e.st.Atime, 'c': e.st.Ctime}[name[1]]
-		age := f.now.Sub(t.Time())
-		if unit == time.Minute { // rounded up, as GNU's
-			age += unit - 1
-		}
-		return ok(int64(age / unit))
-	}
 }
 
 func depth(f *finder, name, arg string) test {
@@ -226,7 +200,14 @@ func number(f *finder, name, arg string) test {
 	}
 }
 
+// user tests who owns a file. Whoever is not known here is a mistake, as everywhere.
 func user(f *finder, name, arg string) test {
+	if _, err := strconv.ParseUint(arg, 10, 32); err != nil && arg != "root" {
+		if strings.HasPrefix(name, "-g") {
+			f.c.Exit(1, "%s is not the name of an existing group", command.Quote(arg))
+		}
+		f.c.Exit(1, "%s is not the name of a known user", command.Quote(arg))
+	}
 	return func(_ *finder, e *found) bool {
 		id := e.st.UID
 		if strings.HasPrefix(name, "-g") {
@@ -234,4 +215,19 @@ func user(f *finder, name, arg string) test {
 		}
 		return arg == file.UserName(id, false) || arg == file.UserName(id, true)
 	}
+}
+
+// nobody is -nouser and -nogroup: a file of somebody who has no name.
+func nobody(name string) test {
+	return func(_ *finder, e *found) bool {
+		id := e.st.UID
+		if name == "-nogroup" {
+			id = e.st.GID
+		}
+		return file.UserName(id, false) == file.UserName(id, true)
+	}
+}
+
+func fstype(_ *finder, _, arg string) test {
+	return func(*finder, *found) bool { return arg == "tmpfs" }
 }

@@ -114,7 +114,9 @@ func Main(c *command.Call) int {
 	}
 	p := &parser{s: s}
 	p.parse(source)
-	s.names = o.Operands("-")
+	if s.names = o.Operands("-"); o.On("i") && len(o.Args) == 0 {
+		return c.Die(4, "no input files")
+	}
 	if err := s.run(); err != nil && !errors.Is(err, command.ErrStopped) && c.Ctx.Err() == nil {
 		return c.Die(4, "%s", command.Text(err))
 	}

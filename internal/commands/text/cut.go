@@ -103,6 +103,13 @@ func Cut(c *command.Call) int {
 	if fields && !o.On("output-delimiter") {
 		between = delim
 	}
+	if fields && delim[0] == end { // the lines are the fields
+		data, err := c.ReadAll(c.Concat(o.Args))
+		c.Must(err)
+		cutFields(c, bytes.TrimSuffix(data, []byte{end}), ranges, end, between)
+		c.Out.WriteByte(end)
+		return c.Status
+	}
 	c.EachLine(o.Args, end, func(line []byte, _ bool) {
 		switch {
 		case !fields:
@@ -263,7 +270,7 @@ func Comm(c *command.Call) int {
 	end := command.LineEnd(o.On("z"))
 	var in [2]sorted
 	for i, name := range o.Args {
-		in[i] = sorted{c: c, l: c.Lines(c.Input(name), end), number: i + 1, check: !o.On("nocheck-order")}
+		in[i] = sorted{c: c, l: c.Lines(c.Input(name), end), number: i + 1, check: o.On("check-order"), strict: o.On("check-order")}
 		in[i].step()
 	}
 	sep := o.Value("output-delimiter", "\t")
@@ -275,7 +282,10 @@ func Comm(c *command.Call) int {
 		} else if !in[0].ok || bytes.Compare(in[0].line, in[1].line) > 0 {
 			which = 1
 		}
-		totals[which]++
+		if totals[which]++; which != 2 { // only now does the order matter
+			in[0].check = in[0].check || !o.On("nocheck-order")
+			in[1].check = in[0].check
+		}
 		line := in[which&1].line
 		if !o.On(strconv.Itoa(which + 1)) {
 			for i := range which {
@@ -310,6 +320,7 @@ type sorted struct {
 	ok     bool
 	number int
 	check  bool
+	strict bool // --check-order: disorder ends the command
 	bad    bool
 }
 
@@ -318,6 +329,9 @@ func (s *sorted) step() {
 	s.line, s.ok = s.l.Next()
 	if s.ok && s.check && !s.bad && bytes.Compare(before, s.line) > 0 {
 		s.bad = true
+		if s.strict {
+			s.c.Exit(1, "file %d is not in sorted order", s.number)
+		}
 		s.c.Fail("file %d is not in sorted order", s.number)
 	}
 }

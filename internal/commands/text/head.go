@@ -126,7 +126,7 @@ func Tail(c *command.Call) int {
 			c.Args = append([]string{"-n", c.Args[0]}, c.Args[1:]...)
 		}
 	}
-	p, names := newPortion(c, "f,follow=? F s,sleep-interval= pid= retry max-unchanged-stats=")
+	p, names := newPortion(c, "f,follow=~ F s,sleep-interval= pid= retry max-unchanged-stats=")
 	if p.follows != "" {
 		return c.Die(1, "option '%s' is not available in this sandbox: start the writer with & and wait for it, or call tail again in a loop with sleep", p.follows)
 	}

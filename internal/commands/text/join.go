@@ -18,7 +18,7 @@ type joiner struct {
 	format   []joinField
 	fold     bool
 	in       [2]joinInput
-	unpaired bool   // a line had no partner: the order is looked at from now on
+	unpaired bool   // a line had no partner where the other file has lines left: the order is looked at from now on
 	count    [2]int // fields of the first lines, for -o auto
 }
 
@@ -137,7 +137,7 @@ func (j *joiner) run() {
 }
 
 func (j *joiner) alone(i int) {
-	j.unpaired = true
+	j.unpaired = j.unpaired || j.in[1-i].ok
 	if j.wants("a", i) || j.wants("v", i) {
 		var pair [2][]string
 		pair[i] = j.in[i].fields

@@ -75,7 +75,7 @@ func sortOptions(c *command.Call, o *command.Options) *sorter {
 
 // Sort writes the sorted lines of all files.
 func Sort(c *command.Call) int {
-	o := c.Parse("b,ignore-leading-blanks d,dictionary-order f,ignore-case g,general-numeric-sort h,human-numeric-sort i,ignore-nonprinting M,month-sort n,numeric-sort R,random-sort r,reverse V,version-sort k,key= s,stable u,unique t,field-separator= o,output= z,zero-terminated c,check=? C m,merge S,buffer-size= T,temporary-directory= parallel= sort= batch-size= compress-program= !random-source= !files0-from= !debug")
+	o := c.Parse("b,ignore-leading-blanks d,dictionary-order f,ignore-case g,general-numeric-sort h,human-numeric-sort i,ignore-nonprinting M,month-sort n,numeric-sort R,random-sort r,reverse V,version-sort k,key= s,stable u,unique t,field-separator= o,output= z,zero-terminated c,check=~ C m,merge S,buffer-size= T,temporary-directory= parallel= sort= batch-size= compress-program= !random-source= !files0-from= !debug")
 	s, end := sortOptions(c, o), command.LineEnd(o.On("z"))
 	if o.On("c") || o.On("C") {
 		return sortCheck(c, o, s, end)

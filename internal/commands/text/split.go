@@ -17,23 +17,26 @@ type splitter struct {
 	prefix string
 	digits string // of the suffix
 	length int    // of the suffix
+	widens bool   // the suffix gets longer when all are used
 	next   int    // the number of the next file
 	out    *command.File
 }
 
 // Split is split: it writes pieces of a file.
 func Split(c *command.Call) int {
-	o := c.Parse("# a,suffix-length= b,bytes= C,line-bytes= d,numeric-suffixes=? x,hex-suffixes=? l,lines= n,number= additional-suffix= e,elide-empty-files verbose !t,separator= !filter=")
+	o := c.Parse("# a,suffix-length= b,bytes= C,line-bytes= d,numeric-suffixes=~ x,hex-suffixes=~ l,lines= n,number= additional-suffix= e,elide-empty-files verbose !t,separator= !filter=")
 	s := &splitter{c: c, o: o, prefix: "x", digits: "abcdefghijklmnopqrstuvwxyz"}
 	input := o.Operands("-")[0]
 	if len(o.Args) > 1 {
 		s.prefix = o.Args[1]
 	}
-	s.length = c.Int(o.Value("a", "2"), 1, 20, "invalid suffix length: %s")
+	s.length, s.widens = c.Int(o.Value("a", "2"), 1, 20, "invalid suffix length: %s"), !o.On("a")
 	for _, name := range []string{"d", "x"} {
 		if o.On(name) {
 			s.digits = map[string]string{"d": "0123456789", "x": "0123456789abcdef"}[name]
-			s.next, _ = command.Atoi(o.Value(name, "0"))
+			from := false
+			s.next, from = command.Atoi(o.Value(name, "0"))
+			s.widens = s.widens && !(from && o.Value(name, "") != "")
 		}
 	}
 	defer func() {
@@ -48,6 +51,14 @@ func Split(c *command.Call) int {
 	defer r.Close()
 	s.r = r
 	spec := o.Value("n", "")
+	if n, ok := command.Atoi(spec[strings.LastIndexByte(spec, '/')+1:]); ok && !o.On("a") {
+		s.widens = false // there are as many as that
+		s.length = 1
+		for most := len(s.digits); most < s.next+n; most *= len(s.digits) {
+			s.length++
+		}
+		s.length = max(s.length, 2)
+	}
 	if kind, chunks, ok := strings.Cut(spec, "/"); ok && (kind == "l" || kind == "r") {
 		return s.lineChunks(kind, c.Int(chunks, 1, maxChunks, "invalid number of chunks: %s"))
 	}
@@ -62,12 +73,8 @@ func (s *splitter) open() bool {
 	if s.out != nil {
 		s.out.Close()
 	}
-	suffix, n := "", s.next
-	for range s.length {
-		suffix = s.digits[n%len(s.digits):n%len(s.digits)+1] + suffix
-		n /= len(s.digits)
-	}
-	if n > 0 {
+	suffix, ok := s.suffix()
+	if !ok {
 		s.c.Fail("output file suffixes exhausted")
 		return false
 	}
@@ -82,6 +89,28 @@ func (s *splitter) open() bool {
 		return false
 	}
 	return true
+}
+
+// suffix returns the suffix of the next file. Those that get longer begin with the last
+// digit once more, so that names stay in order: after xyz comes xzaaa.
+func (s *splitter) suffix() (string, bool) {
+	base, n, length, before := len(s.digits), s.next, s.length, ""
+	for s.widens {
+		here := base - 1
+		for range length - 1 {
+			here *= base
+		}
+		if n < here || length > 8 {
+			break
+		}
+		n, length, before = n-here, length+1, before+s.digits[base-1:]
+	}
+	suffix := ""
+	for range length {
+		suffix = s.digits[n%base:n%base+1] + suffix
+		n /= base
+	}
+	return before + suffix, n == 0
 }
 
 func (s *splitter) write(b []byte) bool {
