@@ -64,7 +64,7 @@ const imports = `
 	internal/commands/archive: internal/commands/clock internal/commands/command internal/commands/file internal/commands/regex internal/glob pyodide/abi
 	internal/commands/awk: internal/calendar internal/commands/command internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs
 	internal/commands/bc: internal/commands/command
-	internal/commands/diff: internal/commands/command internal/commands/file internal/commands/regex internal/glob pyodide/abi
+	internal/commands/diff: internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/glob pyodide/abi
 	internal/commands/find: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/glob pyodide/abi
 	internal/commands/jq: internal/commands/command
 	internal/commands/sqlite: internal/commands/command
