@@ -104,5 +104,22 @@ func (sh *shell) brace(parts, left []syntax.WordPart, out *[]*syntax.Word) {
 		sh.exhausted(errorf("brace expansion: more than %d words, or more than the memory limit", maxBraces))
 		return
 	}
-	*out = append(*out, &syntax.Word{Parts: left})
+	*out = append(*out, &syntax.Word{Parts: joined(left)})
+}
+
+// joined joins the texts that a tilde begins, which is expanded after the braces.
+func joined(parts []syntax.WordPart) []syntax.WordPart {
+	if len(parts) < 2 {
+		return parts
+	}
+	first, ok := parts[0].(*syntax.Lit)
+	for ok && strings.HasPrefix(first.Value, "~") && len(parts) > 1 {
+		next, is := parts[1].(*syntax.Lit)
+		if !is {
+			break
+		}
+		first = &syntax.Lit{Value: first.Value + next.Value}
+		parts = append([]syntax.WordPart{first}, parts[2:]...)
+	}
+	return parts
 }

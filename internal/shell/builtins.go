@@ -214,6 +214,11 @@ func (sh *shell) breakBuiltin(args []string) int {
 		return 0
 	}
 	n := 1
+	if len(args) > 2 {
+		sh.errorf("%s: too many arguments", args[0])
+		sh.status, sh.jump = 1, jump{kind: discards}
+		return 1
+	}
 	if len(args) > 1 {
 		var err error
 		if n, err = strconv.Atoi(args[1]); err != nil {
@@ -246,6 +251,7 @@ func (sh *shell) shift(args []string) int {
 	switch {
 	case len(args) > 2:
 		sh.errorf("shift: too many arguments")
+		sh.status, sh.jump = 1, jump{kind: discards}
 		return 1
 	case n > len(sh.params):
 		return 1

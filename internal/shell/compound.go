@@ -85,6 +85,11 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 	case *syntax.CStyleLoop:
 		sh.countingLoop(l, c.Do)
 	case *syntax.WordIter:
+		if name := l.Name.Value; !validName(name) {
+			sh.errorf("`%s': not a valid identifier", name)
+			sh.status = 1
+			return
+		}
 		items := sh.params
 		if l.InPos.IsValid() {
 			var err error
@@ -101,6 +106,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		sh.status = 0
 		for _, s := range items {
 			sh.line = sh.lineOf(c.ForPos)
+			sh.debugHead(c)
 			sh.traceWords("for", l)
 			if err := sh.setLoop(l.Name.Value, s); errors.Is(err, errReadOnly) {
 				sh.report(err)
@@ -229,6 +235,7 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 	if sh.opts.xtrace {
 		sh.trace("case " + sh.sourceOf(c.Word) + " in")
 	}
+	sh.debugHead(c)
 	word, err := sh.literal(c.Word)
 	if err != nil {
 		sh.discard(err)

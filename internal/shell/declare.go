@@ -392,6 +392,11 @@ func (sh *shell) assignDeclared(d *declaration, name string, v *variable, s stri
 		if base, _, _ := cutSubscript(s); !validName(base) {
 			return errorf("`%s': invalid variable name for name reference", s)
 		}
+		if s == name && d.local { // it is the caller's
+			sh.errorf("%s: warning: %s: circular name reference", d.command, name)
+			delete(sh.functionScope().vars, name)
+			return nil
+		}
 		if s == name {
 			return errorf("%s: nameref variable self references not allowed", name)
 		}

@@ -82,6 +82,9 @@ func (sh *shell) change(command, to string, physical, show bool) int {
 	if sh.set("OLDPWD", old) != nil || sh.set("PWD", dir) != nil {
 		return 1
 	}
+	if v := sh.lookup("OLDPWD"); v != nil {
+		v.attrs |= exported
+	}
 	if show {
 		return sh.print(command, dir+"\n")
 	}

@@ -47,12 +47,7 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 		return
 	}
 	sh.line = sh.lineOf(st.Pos())
-	if !sh.trapping && counted(st.Cmd) {
-		sh.current, sh.currentSrc = st, sh.src
-		if s := sh.traps["DEBUG"]; s != "" {
-			sh.trap(s)
-		}
-	}
+	sh.debug(st)
 	if st.Negated {
 		sh.quiet++
 	}
@@ -73,6 +68,26 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 	}
 	if sh.jump.kind == 0 { // before a loop's variable moves on
 		sh.runTraps()
+	}
+}
+
+// debug notes a command that is executed next, and runs the DEBUG trap.
+func (sh *shell) debug(st *syntax.Stmt) {
+	if sh.trapping || !counted(st.Cmd) {
+		return
+	}
+	sh.current, sh.currentSrc = st, sh.src
+	if s := sh.traps["DEBUG"]; s != "" {
+		sh.trap(s)
+	}
+}
+
+// debugStage is debug for a command of a pipeline, in the shell that starts it: its own does
+// not inherit the trap.
+func (sh *shell) debugStage(st *syntax.Stmt) {
+	if sh.traps["DEBUG"] != "" && !sh.opts.functrace && !sh.opts.lastpipe {
+		sh.line = sh.lineOf(st.Pos())
+		sh.debug(st)
 	}
 }
 
@@ -259,6 +274,7 @@ func (sh *shell) pipeline(list []stage) {
 	children := make([]*kernel.Process, len(list)-1)
 	status := make([]int, len(list))
 	for i, s := range list[:len(list)-1] {
+		sh.debugStage(s.st)
 		r, w, e := sh.fs.Pipe(0)
 		if e != abi.OK {
 			sh.exhausted(errorf("cannot make a pipe: %s", message(e)))
@@ -302,6 +318,7 @@ func (sh *shell) pipeline(list []stage) {
 
 // last runs the last command of a pipeline.
 func (sh *shell) last(st *syntax.Stmt, in *memfs.File) {
+	sh.debugStage(st)
 	if sh.opts.lastpipe {
 		old := sh.fds[0]
 		sh.fds[0] = in

@@ -17,6 +17,22 @@ func hasExtended(text string) bool {
 	return false
 }
 
+// refused returns the error of statements of a line that the parser takes and bash does not,
+// or not as they are.
+func (sh *shell) refused(line []*syntax.Stmt, extended bool) error {
+	for _, st := range line {
+		if err := sh.aliases(st); err != nil {
+			return err
+		}
+		if extended && !sh.opts.extglob {
+			if err := extendedOff(st); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // negatedSubshell is the error of a !( at the beginning of a command, which is a subshell
 // where extended operators are off.
 const negatedSubshell = "! begins a subshell"

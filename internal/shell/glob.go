@@ -20,7 +20,7 @@ func (sh *shell) glob(f field) ([]string, error) {
 	if !glob.HasMeta(pat, sh.opts.extglob) {
 		return []string{text}, nil
 	}
-	list := sh.paths(pat)
+	list := sh.acceptable(sh.paths(pat))
 	switch {
 	case len(list) > 0:
 		return list, nil
@@ -32,6 +32,49 @@ func (sh *shell) glob(f field) ([]string, error) {
 	return []string{text}, nil
 }
 
+// acceptable returns the names that no pattern of GLOBIGNORE matches, component by component.
+func (sh *shell) acceptable(list []string) []string {
+	ignored := sh.get("GLOBIGNORE")
+	if ignored == "" {
+		return list
+	}
+	var patterns [][]string
+	for _, p := range splitIgnored(ignored) {
+		patterns = append(patterns, splitPattern(p))
+	}
+	return slices.DeleteFunc(list, func(name string) bool {
+		parts := strings.Split(name, "/")
+		return slices.ContainsFunc(patterns, func(pat []string) bool {
+			return len(pat) == len(parts) && sh.allMatch(pat, parts)
+		})
+	})
+}
+
+func (sh *shell) allMatch(patterns, parts []string) bool {
+	for i, p := range patterns {
+		if !glob.Compile(p, sh.opts.extglob).Match(sh.ctx, parts[i], sh.opts.nocaseglob) {
+			return false
+		}
+	}
+	return true
+}
+
+// splitIgnored splits a list at its colons, but not at those of [[:alpha:]].
+func splitIgnored(s string) (list []string) {
+	depth, from := 0, 0
+	for i := range len(s) {
+		switch {
+		case s[i] == '[':
+			depth++
+		case s[i] == ']':
+			depth = max(0, depth-1)
+		case s[i] == ':' && depth == 0:
+			list, from = append(list, s[from:i]), i+1
+		}
+	}
+	return append(list, s[from:])
+}
+
 // mayMatch reports whether an unquoted character can be an operator.
 func (f field) mayMatch(ext bool) bool {
 	return slices.ContainsFunc(f, func(p piece) bool {
@@ -41,7 +84,7 @@ func (f field) mayMatch(ext bool) bool {
 
 // paths returns the paths that match a pattern, sorted.
 func (sh *shell) paths(pat string) []string {
-	g := &globber{sh: sh}
+	g := &globber{sh: sh, dots: sh.opts.dotglob || sh.get("GLOBIGNORE") != ""}
 	at := ""
 	if strings.HasPrefix(pat, "/") {
 		at = "/"
@@ -75,7 +118,8 @@ func splitPattern(pat string) (parts []string) {
 type globber struct {
 	sh    *shell
 	found []string
-	depth int // of **
+	depth int  // of **
+	dots  bool // * matches names that begin with a dot
 }
 
 // maxGlobDepth bounds the directories that ** descends into.
@@ -128,7 +172,7 @@ func (g *globber) hidden(name, part string) bool {
 	if name == "." || name == ".." {
 		return true
 	}
-	return name[0] == '.' && !g.sh.opts.dotglob && !strings.HasPrefix(part, ".") && !strings.HasPrefix(part, `\.`)
+	return name[0] == '.' && !g.dots && !strings.HasPrefix(part, ".") && !strings.HasPrefix(part, `\.`)
 }
 
 // descend matches **: at, and every directory below it.

@@ -115,7 +115,7 @@ func (o *options) letters() string {
 			s = append(s, x.letter)
 		}
 	}
-	slices.Sort(s)
+	slices.SortFunc(s, func(a, b byte) int { return int(a^0x20) - int(b^0x20) }) // lower case first
 	return string(s)
 }
 
@@ -231,9 +231,13 @@ func (sh *shell) shopt(args []string) int {
 		}
 		args = args[1:]
 	}
+	named := "shopt"
+	if again && len(list) == len(setOptions) {
+		named = "set"
+	}
 	if len(args) == 0 {
 		list = slices.DeleteFunc(slices.Clone(list), func(x option) bool { return mode != 0 && *x.at(&sh.opts) != (mode == 's') })
-		return sh.showOptions(list, again, "shopt")
+		return sh.showOptions(list, again, named)
 	}
 	status := 0
 	for _, name := range args {
@@ -256,7 +260,7 @@ func (sh *shell) shopt(args []string) int {
 			fallthrough
 		default:
 			if !quiet {
-				sh.showOptions(list[i:i+1], again, "shopt")
+				sh.showOptions(list[i:i+1], again, named)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func (b *builder) operand(w *syntax.Word, quoted bool) {
 			b.add(unquoteIn(lit.Value, "$`\"\\\n}"), true)
 		case quoted:
 			if q, ok := p.(*syntax.SglQuoted); ok && !q.Dollar {
-				b.add("'"+q.Value+"'", true)
+				b.singleQuoted(q.Value)
 				continue
 			}
 			b.quoted(p)
@@ -84,6 +84,20 @@ func (b *builder) operand(w *syntax.Word, quoted bool) {
 			b.part(p, false, false)
 		}
 	}
+}
+
+// singleQuoted adds what stands in single quotes behind an operator in double quotes, where
+// they quote nothing.
+func (b *builder) singleQuoted(s string) {
+	b.add("'", true)
+	if w, err := newParser().Document(&watched{s}); strings.ContainsAny(s, "$`\\") && err == nil {
+		for _, p := range w.Parts {
+			b.quoted(p)
+		}
+	} else {
+		b.add(s, true)
+	}
+	b.add("'", true)
 }
 
 func (b *builder) splitLit(s string) {

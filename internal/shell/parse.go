@@ -99,12 +99,11 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 		var line []*syntax.Stmt
 		ended := false
 		run := func() {
+			if err := sh.refused(line, extended); err != nil && !ended {
+				failed, line = err, line[:0]
+				return
+			}
 			for _, st := range line {
-				if extended && !sh.opts.extglob && !ended && failed == nil {
-					if failed = extendedOff(st); failed != nil {
-						break
-					}
-				}
 				if next = st.Pos().Offset() + 1; !ended {
 					ended = !f(st)
 				}
@@ -131,7 +130,9 @@ func (sh *shell) statements(src *source, f func(*syntax.Stmt) bool) error {
 					}
 				}
 				if n := len(line); n > 0 && st.Pos().Line() > line[n-1].End().Line() {
-					run()
+					if run(); failed != nil {
+						return false
+					}
 				}
 				line = append(line, st)
 			}

@@ -13,6 +13,9 @@ import (
 	"coderunner/internal/glob"
 )
 
+// octal matches the escapes that printf's %b has and echo has not: \101 without a 0.
+var octal = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)(\\[1-7])`)
+
 func (sh *shell) echo(args []string) int {
 	newline, escapes := true, sh.opts.xpgEcho
 	args = args[1:]
@@ -32,7 +35,7 @@ func (sh *shell) echo(args []string) int {
 	s := strings.Join(args, " ")
 	if escapes {
 		var stop bool
-		if s, stop = ansiC(s, true); stop {
+		if s, stop = ansiC(octal.ReplaceAllString(s, `$1\$2`), true); stop {
 			newline = false
 		}
 	}

@@ -171,7 +171,7 @@ func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]
 	number, move := strings.CutSuffix(to, "-")
 	n, err := strconv.Atoi(number)
 	if err != nil {
-		if r.Op == syntax.DplOut && r.N == nil { // >&file
+		if r.Op == syntax.DplOut && (r.N == nil || r.N.Value == "1") { // >&file
 			f, err := sh.openFor(syntax.RdrOut, to)
 			if err != nil {
 				return err

@@ -29,8 +29,10 @@ func (sh *shell) printVariables(d *declaration, list []operand) int {
 		v, s := sh.scope.find(name)
 		switch {
 		case v.attrs&d.on != d.on, d.kind != scalar && v.kind != d.kind, d.command == "local" && s != sh.functionScope():
-		case d.anyFlag || d.on != 0:
+		case d.anyFlag || d.on != 0 || d.command == "local":
 			b.WriteString(sh.declaration(name, v, false) + "\n")
+		case v.set && v.kind == scalar:
+			b.WriteString(name + "=" + quoteValue(v.str) + "\n")
 		case v.set:
 			b.WriteString(name + "=" + sh.shown(v) + "\n")
 		}

@@ -10,7 +10,7 @@ import (
 func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	replace := sh.execs
 	sh.execs, sh.substatus = false, 0
-	args, err := sh.fields(sh.unaliased(c.Args))
+	args, err := sh.fields(c.Args)
 	if err != nil {
 		sh.discard(err)
 		return
@@ -58,32 +58,6 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	sh.lastArg = args[len(args)-1]
 	if args[0] != "return" && args[0] != "exit" && sh.jump.kind == 0 {
 		sh.pipeStatus = []int{sh.status}
-	}
-}
-
-// unaliased replaces a first word that is an alias.
-func (sh *shell) unaliased(words []*syntax.Word) []*syntax.Word {
-	if !sh.opts.expandAliases || len(words) == 0 {
-		return words
-	}
-	seen := map[string]bool{}
-	for {
-		name, ok := plain(words[0])
-		text, is := sh.alias[name]
-		if !ok || !is || seen[name] {
-			return words
-		}
-		seen[name] = true
-		var list []*syntax.Word
-		for w, err := range newParser().WordsSeq(&watched{text + "\n"}) {
-			if err != nil {
-				return words
-			}
-			list = append(list, w)
-		}
-		if words = append(list, words[1:]...); len(words) == 0 || len(list) == 0 {
-			return words
-		}
 	}
 }
 

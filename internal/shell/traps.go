@@ -167,7 +167,7 @@ func (sh *shell) commandText() string {
 			parts = append(parts, sh.sourceOf(w))
 		}
 	} else {
-		parts = append(parts, sh.sourceOf(sh.current.Cmd))
+		parts = append(parts, sh.headOf(sh.current.Cmd))
 	}
 	for _, r := range sh.current.Redirs {
 		text := r.Op.String()
@@ -182,6 +182,28 @@ func (sh *shell) commandText() string {
 		parts = append(parts, text+sh.sourceOf(r.Word))
 	}
 	return strings.Join(parts, " ")
+}
+
+// debugHead is debug for the head of a loop or case.
+func (sh *shell) debugHead(c syntax.Command) {
+	if sh.traps["DEBUG"] == "" || sh.trapping {
+		return
+	}
+	sh.current, sh.currentSrc = &syntax.Stmt{Cmd: c}, sh.src
+	sh.trap(sh.traps["DEBUG"])
+}
+
+// headOf returns the head of a loop or case as BASH_COMMAND has it, else all of a command.
+func (sh *shell) headOf(c syntax.Command) string {
+	switch c := c.(type) {
+	case *syntax.ForClause:
+		if from, to := c.Pos().Offset(), c.DoPos.Offset(); from < to && int(to) <= len(sh.src.text) {
+			return strings.TrimRight(original(sh.src.text[from:to]), "; \t\n")
+		}
+	case *syntax.CaseClause:
+		return "case " + sh.sourceOf(c.Word) + " in "
+	}
+	return sh.sourceOf(c)
 }
 
 // trap runs the text of a trap. The status is as it was, unless the trap exits.
@@ -290,7 +312,7 @@ func (sh *shell) showTraps(names []string) int {
 		if _, is := kernel.ParseSignal(name); is {
 			name = "SIG" + name
 		}
-		fmt.Fprintf(&b, "trap -- %s %s\n", quote(text), name)
+		fmt.Fprintf(&b, "trap -- %s %s\n", "'"+strings.ReplaceAll(text, "'", `'\''`)+"'", name)
 	}
 	return sh.print("trap", b.String())
 }

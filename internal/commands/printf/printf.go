@@ -33,6 +33,9 @@ func NextDirective(s string) (d Directive, rest string, ok bool) {
 		}
 		i++
 	}
+	if strings.Contains(d.Flags, "-") {
+		d.Flags = strings.ReplaceAll(d.Flags, "0", "") // there is nothing to fill
+	}
 	number := func() int {
 		n := -1
 		for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
