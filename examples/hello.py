@@ -11,4 +11,4 @@ class Greeting:
         return f"Hello, {self.to}!"
 
 print(Greeting(*(sys.argv[1:] or ["world"])).text())
-print(sum(n * n for n in range(10)))
+sum(n * n for n in range(10))  # the value of the last expression is the result

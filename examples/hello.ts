@@ -10,4 +10,4 @@ const Greeting = z.object({ to: z.string().default("world"), tone: z.enum(Tone) 
 const greeting = Greeting.parse({ to: Deno.args[0], tone: Tone.Friendly });
 
 console.log(`${greeting.tone}, ${greeting.to}!`);
-console.log([1, 2, 3].map((n) => n * n));
+[1, 2, 3].map((n) => n * n); // the value of the last expression is the result

@@ -25,11 +25,10 @@ func newRun(cfg *Config) *cobra.Command {
 		Use:   "run [flags] FILE|-|-c CODE [ARG]...",
 		Short: "Run one program as the tool would",
 		Long: "Run one program as the tool would. The language is known by FILE's ending, its #!\n" +
-			"line or its text. The program's output is printed as it comes, and after CODE, a\n" +
-			"program on stdin or in a session the value of its last expression; its stdin is ours.\n" +
-			"The exit code is the program's; 124 means that a limit ended it, 125 that it could not\n" +
-			"be run. Ctrl-C is the program's; one that does nothing about it ends with 130, and a\n" +
-			"second Ctrl-C ends any.\n\n" +
+			"line or its text. The program's output is printed as it comes, then the value of its\n" +
+			"last expression; its stdin is ours. The exit code is the program's; 124 means that a\n" +
+			"limit ended it, 125 that it could not be run. Ctrl-C is the program's; one that does\n" +
+			"nothing about it ends with 130, and a second Ctrl-C ends any.\n\n" +
 			"The program has a directory of its own, with copies of the files beside it that it\n" +
 			"imports or that its text names (open(\"data.csv\"), glob(\"logs/**/*.log\")), also from the\n" +
 			"current directory if it is below that, and of what an ARG names below the current\n" +
@@ -132,9 +131,6 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		dir = filepath.Dir(absolute(file))
 	}
 	o.notSeen = notSeen(out.Error, dir, req.Files)
-	if file != "" && file != "-" && cells == nil && o.session == "" && !o.json {
-		out.Result = nil // as for python FILE and node FILE
-	}
 	cells.Locate(req.Filename, out.Error)
 	if line := tellMissed(file, req, out); line != "" {
 		o.notSeen = line

@@ -245,6 +245,18 @@ func TestStandardDecorators(t *testing.T) {
 	}
 }
 
+// TestCommands has programs that end by running the commands of a command line, and others.
+func TestCommands(t *testing.T) {
+	for source, want := range map[string]bool{
+		"import y from 'yargs'; await y(a).command('b', 'c', d, e).parseAsync()": true, "const y = require('yargs'); y.command(b).argv": true,
+		"import y from 'npm:yargs'; y(a).command(b).parse(c).d": false, "import y from 'yargs'; y(a).option(b).parse()": false, "import y from 'z'; y(a).command(b).parse()": false,
+	} {
+		if got := strings.Contains(main(source).Edited(), "((v)=>{})("); got != want {
+			t.Errorf("%s: %t, want %t", source, got, want)
+		}
+	}
+}
+
 // TestWritten has programs whose value says how much they wrote (true), and others.
 func TestWritten(t *testing.T) {
 	for source, want := range map[string]bool{

@@ -160,7 +160,7 @@ func (a *analysis) valueOf() string {
 	if a.written() {
 		return `((v)=>typeof v==="object"&&v!==null?v:void 0)(`
 	}
-	if a.last.sets {
+	if a.last.sets || a.commands() {
 		return "((v)=>{})(" // as in Python: exit codes and handlers are nobody's result
 	}
 	return "(0," // which keeps a function from being named after the variable
@@ -176,6 +176,13 @@ func (a *analysis) written() bool {
 		return slices.Contains([]string{"localStorage", "sessionStorage"}, a.s.word(a.last.first))
 	}
 	return false
+}
+
+// commands reports whether the last expression runs the commands of a command line by
+// yargs, which have printed what is to be seen.
+func (a *analysis) commands() bool {
+	parses := strings.HasPrefix(a.last.call, "parse") || strings.HasSuffix(a.s.src[a.last.start:a.last.end], ".argv")
+	return parses && strings.Contains(a.s.src, ".command(") && slices.ContainsFunc(a.p.Imports, func(i Import) bool { return strings.TrimPrefix(i.Specifier, "npm:") == "yargs" })
 }
 
 // returnsLast reports whether the program is a module but for a return with a value
