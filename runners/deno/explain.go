@@ -135,6 +135,9 @@ func (e *ending) placeOfValue(t *thrown) (at jsparse.Use) {
 	if all := append(slices.Clip(throws), rejects...); len(all) == 1 && !others && len(e.program.Imports) == 0 {
 		return all[0]
 	}
+	if all := staticReject.FindAllStringIndex(source, 2); len(all) == 1 && len(throws) == 0 && len(rejects) == 0 && len(e.program.Imports) == 0 {
+		return useAt(source, all[0][0])
+	}
 	value, _, _ := strings.Cut(t.message, "; a promise was rejected with it")
 	throws = slices.DeleteFunc(throws, func(u jsparse.Use) bool {
 		return u.Next != value && !(u.Next == "{" && t.kind == "Object") && strings.Trim(u.Next, "'\"`") != strings.Trim(value, "'\"`")
@@ -144,6 +147,15 @@ func (e *ending) placeOfValue(t *thrown) (at jsparse.Use) {
 	}
 	return at
 }
+
+// useAt returns the place of an offset.
+func useAt(source string, offset int) jsparse.Use {
+	before := source[:offset]
+	return jsparse.Use{Line: 1 + strings.Count(before, "\n"), Column: offset - strings.LastIndexByte(before, '\n')}
+}
+
+// staticReject matches a call that makes a rejected promise.
+var staticReject = regexp.MustCompile(`\bPromise\.reject\(`)
 
 // awaits returns where the program awaits at its top level, nil if that is not known.
 func (e *ending) awaits() (top []jsparse.Use) {

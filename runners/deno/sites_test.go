@@ -75,6 +75,7 @@ func TestFields(t *testing.T) {
 		"if (false) throw 'no';\nthrow 'text'":  "Uncaught \"text\"\n    at main.ts:2:1",
 		"function f() {\n  throw null;\n}\nf()": "Uncaught null\n    at main.ts:2:3",
 		"const f = () =>\n  new Promise((resolve, reject) => setTimeout(() => reject('late')));\nf().then(String)": "Uncaught \"late\"; a promise was rejected with it, which nothing handled\n    at main.ts:2:53",
+		"console.log(1)\nPromise.reject({ status: 500 })":                                                          "Uncaught { status: 500 }; a promise was rejected with it, which nothing handled\n    at main.ts:2:1",
 		"Promise.reject('text'); if (false) throw 'text'":                                                          "Uncaught \"text\"; a promise was rejected with it, which nothing handled",
 		"const lock = new Promise(() => {});\nconst f = async () => { await 1 };\nawait lock":                      "such as a line that stdin does not have\n    at main.ts:3:1",
 		"const a = 1;\nfunction f( { }":                                                                            "\n    at main.ts:2:16",

@@ -87,6 +87,5 @@ func (e *ending) workerPlace(t *thrown) (at jsparse.Use) {
 	if head, _ := e.workerError(); len(all) != 1 || head == "" || !strings.HasPrefix(t.stack, head) {
 		return at
 	}
-	before := source[:all[0][0]]
-	return jsparse.Use{Line: 1 + strings.Count(before, "\n"), Column: len(before) - strings.LastIndexByte(before, '\n')}
+	return useAt(source, all[0][0])
 }

@@ -15,6 +15,8 @@ type sloppy struct {
 	shown    bool                // a word shows it
 	assigned map[string]struct{} // names that are assigned to
 	declared map[string]struct{} // names that are declared, and perhaps a few more
+	inner    map[string]struct{} // names that are parameters, or that let or const declares in the head of a loop
+	heads    map[string]struct{} // names that the head of a loop assigns to
 	getters  map[string]struct{} // of properties
 	members  map[string]struct{} // that are assigned to
 
@@ -84,9 +86,13 @@ func (l *sloppy) take(a *analysis, t token) {
 			note(&l.members, before)
 		case a.s.word(a.prev2) == "" && (a.prev.newline || a.prev2.kind == none || strings.IndexByte(";{(,=", a.s.src[a.prev2.start]) >= 0):
 			note(&l.assigned, before)
+			if a.s.is(a.prev2, '(') && a.s.word(a.prev3) == "for" {
+				note(&l.heads, before)
+			}
 		}
 	case (a.s.word(t) == "of" || a.s.word(t) == "in") && a.s.is(a.prev2, '(') && a.s.word(a.prev3) == "for":
 		note(&l.assigned, before)
+		note(&l.heads, before)
 	}
 }
 
@@ -96,9 +102,13 @@ func (l *sloppy) declares(a *analysis, t token) {
 	if w != "" {
 		switch before {
 		case "let", "const", "var", "function", "class", "import", "as":
-			note(&l.declared, w)
+			if before != "var" && a.s.is(a.prev2, '(') && a.s.word(a.prev3) == "for" {
+				note(&l.inner, w)
+			} else {
+				note(&l.declared, w)
+			}
 		}
-		if a.s.is(a.prev, '*') || l.pattern && t.depth > l.depth || l.listing && t.depth == l.depth && a.s.is(a.prev, ',') {
+		if a.s.is(a.prev, '*') && a.s.word(a.prev2) == "function" || l.pattern && t.depth > l.depth || l.listing && t.depth == l.depth && a.s.is(a.prev, ',') {
 			note(&l.declared, w)
 		}
 		if n := len(l.parens); n > 0 && len(l.parens[n-1].names) < maxNames && a.prev.kind == mark && strings.IndexByte("(,{[.:", a.s.src[a.prev.start]) >= 0 {
@@ -124,7 +134,7 @@ func (l *sloppy) declares(a *analysis, t token) {
 		l.closed, l.parens = l.parens[len(l.parens)-1], l.parens[:len(l.parens)-1]
 		return
 	case c == "=" && strings.HasPrefix(a.s.src[t.end:], ">"):
-		note(&l.declared, before)
+		note(&l.inner, before)
 		l.parameters(a)
 	case c == "{":
 		l.parameters(a)
@@ -141,7 +151,7 @@ func (l *sloppy) parameters(a *analysis) {
 		return
 	}
 	for _, name := range l.closed.names {
-		note(&l.declared, name)
+		note(&l.inner, name)
 	}
 }
 
@@ -157,7 +167,10 @@ func (l *sloppy) found() bool {
 		}
 	}
 	for name := range l.assigned {
-		if _, declared := l.declared[name]; !declared && len(l.declared) < maxNames {
+		_, declared := l.declared[name]
+		_, inner := l.inner[name]
+		_, head := l.heads[name] // which is seldom in the scope of an inner one
+		if !declared && (!inner || head) && len(l.declared) < maxNames && len(l.inner) < maxNames {
 			return true
 		}
 	}
