@@ -38,7 +38,7 @@ func looksUp(file, code string, l runners.Language) bool {
 	case err != nil || real != filepath.Clean(file) || filepath.Dir(real) == "." || filepath.Ext(file) == ".ipynb" && l != runners.Python:
 		return false
 	case l == runners.Python:
-		return above.MatchString(code) || ofPackage(filepath.Dir(real), code)
+		return above.MatchString(code) || ofPackage(filepath.Dir(real), code) || isTest(file, code) && configuredAbove(filepath.Dir(real))
 	case l != runners.Bash && !plainPath.MatchString(file):
 		return false // Deno would have another name of it
 	}
@@ -135,7 +135,7 @@ func (b *beside) tellAbove(code string, l runners.Language) {
 	if slices.ContainsFunc(b.files, func(f runners.File) bool { return strings.HasPrefix(f.Path, "../") }) {
 		return // of which it was given some
 	}
-	looks := surelyAbove.MatchString(code) || l == runners.Python && ofPackage(filepath.Base(b.dir), code)
+	looks := surelyAbove.MatchString(code) || l == runners.Python && (ofPackage(filepath.Base(b.dir), code) || isTest(b.program, code) && isConfigured(filepath.Dir(b.dir)))
 	for _, m := range imported.FindAllStringSubmatch(code, maxLookups) {
 		found, _ := filepath.Glob(filepath.Join(b.dir, m[1]+m[2]) + "*") // with its ending, or a directory
 		looks = looks || len(found) > 0

@@ -102,6 +102,9 @@ func filesFor(o runOptions, program string, below bool, code string, l runners.L
 			}
 		}
 	}
+	if l == runners.Python && isTest(b.program, code) {
+		b.takeTestConfigs(at)
+	}
 	for b.shell = l == runners.Bash; len(b.texts) > 0; {
 		t := b.texts[0]
 		b.texts = b.texts[1:]

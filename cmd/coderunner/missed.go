@@ -38,13 +38,14 @@ func places(file string, req runners.Request) (dirs []string) {
 // and is there, or "".
 func tellMissed(file string, req runners.Request, out *runners.Outcome) string {
 	var flags, names []string
+	given := append(slices.Clone(req.Files), runners.File{Path: req.Filename})
 	for _, dir := range places(file, req) {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			continue
 		}
 		for _, name := range append(out.Missed, printedMissing(req.Language, out)...) {
-			if name, isDir := existing(root.FS(), name); name != "" && !knows(req.Files, out.Files, name) && !slices.Contains(names, name) {
+			if name, isDir := existing(root.FS(), name); name != "" && !knows(given, out.Files, name) && !slices.Contains(names, name) {
 				flag := map[bool]string{false: "--file ", true: "--dir "}[isDir] + printable(fromHere(filepath.Join(dir, name)))
 				names, flags = append(names, name), append(flags, flag)
 			}
@@ -67,7 +68,7 @@ func tellMissed(file string, req runners.Request, out *runners.Outcome) string {
 // above it that a program would write it to, "" if there is none that is shown.
 func existing(fsys fs.FS, name string) (found string, isDir bool) {
 	for ; name != "." && fs.ValidPath(name); name = path.Dir(name) {
-		if hidden(name) || slices.ContainsFunc(strings.Split(name, "/"), skipped) {
+		if path.Base(name) == "__init__.py" || hidden(name) || slices.ContainsFunc(strings.Split(name, "/"), skipped) {
 			return "", false
 		}
 		if info, err := fs.Stat(fsys, name); err == nil {
