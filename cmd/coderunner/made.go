@@ -18,6 +18,7 @@ var (
 	filledShell = regexp.MustCompile(`\$\{[^{}\s]*\}|\$\w+`)
 	filledName  = regexp.MustCompile(`^(?:\./)?[\w.-]*\*[\w.*-]*\.[a-zA-Z]\w{0,4}$`)
 	shellFilled = regexp.MustCompile(`(?:^|[\s"'=(<>:]|\$\{?\w+\}?"?/)((?:\./)?[\w.-]*(?:\$\{[^{}\s]*\}|\$\w+)[\w.${}-]*\.[a-zA-Z]\w{0,4})\b`)
+	onlyEnding  = regexp.MustCompile(`^\.[a-zA-Z]\w{0,4}$`)
 	ending      = regexp.MustCompile(`(?:[\w)\]]\s*\+\s*|\b(?:with_suffix|concat)\(\s*)["'\x60]([\w-]*\.[a-zA-Z]\w{0,4})["'\x60]`)
 )
 
@@ -35,6 +36,9 @@ func madeNames(code string, names []string, l runners.Language) (patterns []stri
 		return patterns
 	}
 	for _, name := range names {
+		if onlyEnding.MatchString(name) && runners.ParseLanguage(name[1:]) == "" {
+			add("*" + name)
+		}
 		if pattern := filled.ReplaceAllString(name, "*"); pattern != name {
 			add(pattern)
 		}
@@ -50,8 +54,8 @@ const maxListing = 64 << 10
 
 var (
 	dataName = regexp.MustCompile(`[\pL\pN_./+-]{1,255}`)
-	// dataDir matches the settings whose values are directories.
-	dataDir = regexp.MustCompile(`(?i)(?:dir|directory|folder|path|root|input|source)s?["']?\s*[:=]\s*["']?([\pL\pN_./-]{1,255})`)
+	// dataDir matches settings, whose values may be directories.
+	dataDir = regexp.MustCompile(`[\pL\pN_]["']?\s*[:=]\s*["']?([\pL\pN_./-]{1,255})`)
 	listed  = []string{".json", ".yaml", ".yml", ".toml", ".ini", ".cfg", ".conf", ".txt", ".lst", ".env"}
 	// notListed are data for tools.
 	notListed = regexp.MustCompile(`(?:^|/)(?:package(?:-lock)?|[tj]sconfig[\w.-]*|deno|composer)\.json$|\.lock$|(?:^|/)(?:pyproject\.toml|setup\.cfg|tox\.ini|requirements[\w.-]*\.txt)$`)
@@ -68,16 +72,17 @@ func listsFiles(f runners.File) bool {
 func (b *beside) searchData(t text) {
 	dirs := map[string]bool{}
 	for _, m := range dataDir.FindAllStringSubmatch(t.code, maxLookups) {
-		dirs[m[1]] = true
+		dirs[strings.TrimRight(m[1], "./")] = true
 	}
 	for _, word := range dataName.FindAllString(t.code, maxLookups) {
 		name := strings.TrimRight(word, "./")
-		if path.Ext(name) == "" && !dirs[word] {
+		isDir := dirs[name] || strings.Contains(name, "/")
+		if path.Ext(name) == "" && !isDir {
 			continue
 		}
 		for dir := t.dir; ; dir = path.Dir(dir) {
 			at := path.Join(dir, name)
-			if info, err := b.root.Stat(at); err == nil && (dirs[word] || info.Mode().IsRegular()) && info.Size() <= b.left && !hidden(at) && !hidden(b.target(at)) {
+			if info, err := b.root.Stat(at); err == nil && (isDir || info.Mode().IsRegular()) && info.Size() <= b.left && !hidden(at) && !hidden(b.target(at)) {
 				if found := b.take(at); found != "" {
 					b.dirs = append(b.dirs, found)
 				}

@@ -52,7 +52,7 @@ func (b *beside) named(name string) error {
 }
 
 // arguments takes the files and directories that arguments of the program name
-// (data.csv, --in=data.csv), under the same names, but not the current directory:
+// (data.csv, --in=data.csv, -idata.csv), under the same names, but not the current directory:
 // a program that walks through it would silently get all.
 func (b *beside) arguments(args []string, lists bool) error {
 	here, err := os.OpenRoot(".")
@@ -64,6 +64,10 @@ func (b *beside) arguments(args []string, lists bool) error {
 	for _, arg := range args {
 		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
 			arg = value
+		} else if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' { // -iFILE
+			if _, err := here.Stat(arg); err != nil {
+				arg = arg[2:]
+			}
 		}
 		name := path.Clean(filepath.ToSlash(arg))
 		info, err := here.Stat(name)
