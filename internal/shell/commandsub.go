@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,6 +136,7 @@ func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
 			return "", err
 		}
 		sh.fds[fd] = ours
+		sh.coprocs = slices.DeleteFunc(slices.Clone(sh.coprocs), func(n int) bool { return n == fd }) // one that has ended had it
 		sh.cleanup = append(sh.cleanup, func() {
 			if sh.fds[fd] == ours {
 				ours.Close()

@@ -58,6 +58,9 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 	} else {
 		sh.command(st.Cmd)
 	}
+	if _, ok := st.Cmd.(*syntax.Subshell); ok && !sh.trapping { // what failed in it is its own
+		sh.current, sh.currentSrc = st, sh.src
+	}
 	if st.Negated {
 		sh.quiet--
 		if sh.jump.kind != exits && sh.jump.kind != discards {

@@ -200,6 +200,10 @@ func (sh *shell) headOf(c syntax.Command) string {
 		if from, to := c.Pos().Offset(), c.DoPos.Offset(); from < to && int(to) <= len(sh.src.text) {
 			return strings.TrimRight(original(sh.src.text[from:to]), "; \t\n")
 		}
+	case *syntax.Subshell:
+		if text, ok := sh.printed(&syntax.Stmt{Cmd: c}); ok {
+			return text
+		}
 	case *syntax.CaseClause:
 		return "case " + sh.sourceOf(c.Word) + " in "
 	}
