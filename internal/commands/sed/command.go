@@ -132,7 +132,23 @@ func (p *parser) transliteration(cmd *instruction) {
 }
 
 func unescape(s string) string {
-	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r").Replace(s)
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+			if at := strings.IndexByte("\\afnrtv", s[i]); at >= 0 {
+				b.WriteByte("\\\a\f\n\r\t\v"[at])
+				continue
+			}
+			if text, n := (regex.Dialect{}).Character(s[i:]); n > 0 {
+				b.WriteString(text)
+				i += n - 1
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // substitution reads s/expr/replacement/flags.

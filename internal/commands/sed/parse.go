@@ -178,8 +178,8 @@ func (p *parser) number() int {
 	return n
 }
 
-// until reads up to a delimiter that is not escaped. An escaped delimiter
-// stands for itself.
+// until reads up to a delimiter that is not escaped. An escaped delimiter is what it is
+// without the backslash: in s+a\++b+ a plain plus, with -E an operator.
 func (p *parser) until(delim byte, expr bool) (string, bool) {
 	var b strings.Builder
 	unclosed := false
@@ -190,7 +190,7 @@ func (p *parser) until(delim byte, expr bool) (string, bool) {
 			p.at++
 			next := p.src[p.at]
 			if next == delim {
-				if expr && strings.IndexByte(".*[]^$+?(){}|", delim) >= 0 && delim != '|' {
+				if !expr && delim == '&' {
 					b.WriteByte('\\')
 				}
 				b.WriteByte(next)

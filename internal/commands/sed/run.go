@@ -59,7 +59,14 @@ func (s *editor) selects(cmd *instruction) bool {
 		cmd.active, cmd.end = true, -1
 		return s.inRange(cmd)
 	}
-	if !s.match(cmd.from) {
+	if cmd.from.kind == 'n' { // begins late where n or d took the line
+		if cmd.begun || s.line < cmd.from.n {
+			return false
+		}
+		if cmd.begun = true; cmd.to.kind == 'n' && s.line > cmd.to.n {
+			return s.line == cmd.from.n
+		}
+	} else if !s.match(cmd.from) {
 		return false
 	}
 	cmd.active = true

@@ -38,6 +38,7 @@ type instruction struct {
 	target   int           // of a branch or of "{"
 
 	active bool // within its range
+	begun  bool // the range has begun that starts at a line's number
 	end    int  // of the range, if it ends at a number
 }
 
@@ -276,6 +277,9 @@ func (s *editor) open() error {
 	s.closer, s.in = r, s.c.Lines(r, s.end)
 	if s.o.On("i") || s.o.On("s") {
 		s.line = 0
+		for _, cmd := range s.script {
+			cmd.begun = false
+		}
 	}
 	if s.o.On("i") && s.name != "-" {
 		return s.startInPlace()

@@ -15,7 +15,7 @@ import (
 func Seq(c *command.Call) int {
 	c.Args = seqArgs(c.Args)
 	o := c.Parse("+ f,format= s,separator= w,equal-width", 1, 3)
-	n := []float64{1, 1, 0}
+	n, written := []float64{1, 1, 0}, [3]string{"1", "1", "1"}
 	precision := 0
 	for i, a := range o.Args {
 		v, err := strconv.ParseFloat(a, 64)
@@ -26,7 +26,7 @@ func Seq(c *command.Call) int {
 		if len(o.Args) == 1 || i == len(o.Args)-1 {
 			slot = 2
 		}
-		n[slot] = v
+		n[slot], written[slot] = v, strings.TrimLeft(a, " +")
 		_, part, point := strings.Cut(a, ".")
 		if point && slot < 2 && !strings.ContainsAny(a, "eE") {
 			precision = max(precision, len(part))
@@ -38,7 +38,7 @@ func Seq(c *command.Call) int {
 	d := printf.Directive{Verb: 'f', Width: -1, Precision: min(precision, 100)}
 	format := func(v float64) string { return d.FormatFloat(v) }
 	if o.On("w") {
-		d.Width, d.Flags = max(len(format(n[0])), len(format(n[2]))), "0"
+		d.Width, d.Flags = max(len(format(n[0])), len(format(n[2])), seqWidth(written[0], precision), seqWidth(written[2], precision)), "0"
 	}
 	if f := o.Value("f", ""); f != "" {
 		var err error
@@ -72,11 +72,29 @@ func Seq(c *command.Call) int {
 	return 0
 }
 
+// seqWidth is how wide a number of the command line is with as many decimals: seq -w 001 9
+// counts to 009.
+func seqWidth(number string, decimals int) int {
+	if strings.ContainsAny(number, "eExX") {
+		return 0
+	}
+	whole, _, _ := strings.Cut(number, ".")
+	if decimals > 0 {
+		return len(whole) + 1 + decimals
+	}
+	return len(whole)
+}
+
 // seqArgs puts "--" before a negative number, which is an operand.
 func seqArgs(args []string) []string {
-	for i, a := range args {
+	for i := 0; i < len(args); i++ {
+		a := args[i]
 		if a == "" || a[0] != '-' {
 			break
+		}
+		if a == "-s" || a == "-f" || a == "--separator" || a == "--format" {
+			i++
+			continue
 		}
 		if len(a) > 1 && (a[1] >= '0' && a[1] <= '9' || a[1] == '.') {
 			return slices.Insert(slices.Clone(args), i, "--")
@@ -96,6 +114,9 @@ func seqFormat(f string) (func(float64) string, error) {
 		return nil, fmt.Errorf("format %s has unknown %%%c directive", command.Quote(f), d.Verb)
 	}
 	before := strings.ReplaceAll(f[:at], "%%", "%")
+	if strings.Contains(strings.ReplaceAll(rest, "%%", ""), "%") {
+		return nil, fmt.Errorf("format %s has too many %% directives", command.Quote(f))
+	}
 	rest = strings.ReplaceAll(rest, "%%", "%")
 	return func(v float64) string { return before + d.FormatFloat(v) + rest }, nil
 }

@@ -145,10 +145,13 @@ func digestLine(line, kind string, size int) (sum, name string, ok bool) {
 		}
 	} else {
 		line = strings.TrimPrefix(line, `\`)
-		if len(line) < 2*size+3 || line[2*size] != ' ' {
+		if len(line) < 2*size+2 || line[2*size] != ' ' {
 			return "", "", false
 		}
-		sum, name = line[:2*size], line[2*size+2:]
+		sum, name = line[:2*size], line[2*size+1:]
+		if len(name) > 1 && (name[0] == ' ' || name[0] == '*') {
+			name = name[1:]
+		}
 	}
 	_, err := hex.DecodeString(sum)
 	return sum, name, err == nil && len(sum) == 2*size
