@@ -138,7 +138,7 @@ func newRun(c *command.Call, prog *program, args []string) *run {
 	r := &run{
 		c: c, prog: prog, globals: make([]cell, len(prog.globals)), split: true,
 		streams: map[string]*stream{}, regexes: map[string]regex.Pattern{}, convfmt: "%.6g", ofs: " ", subsep: "\x1c", fs: " ", rs: "\n",
-		random: random{1},
+		random: random{1}, seed: 1,
 	}
 	for slot, s := range map[int]string{varFS: " ", varOFS: " ", varORS: "\n", varRS: "\n", varSUBSEP: "\x1c", varCONVFMT: "%.6g", varOFMT: "%.6g", varFILENAME: "", varRT: ""} {
 		r.globals[slot].v = str(s)

@@ -120,7 +120,7 @@ func exp(r *run, args []*node) (value, error) {
 func rand(r *run, _ []*node) (value, error) { return num(r.random.next()), nil }
 
 func srand(r *run, args []*node) (value, error) {
-	old, seed := r.seed, float64(time.Now().Unix())
+	seed := float64(time.Now().Unix())
 	if len(args) > 0 {
 		v, err := r.eval(args[0])
 		if err != nil {
@@ -128,6 +128,7 @@ func srand(r *run, args []*node) (value, error) {
 		}
 		seed = v.num()
 	}
+	old := r.seed
 	r.seed, r.random = seed, random{math.Float64bits(seed)}
 	return num(old), nil
 }

@@ -81,6 +81,9 @@ func Diff(c *command.Call) int {
 		return c.Usage(2, "extra operand '%s'", o.Args[2])
 	}
 	a, b := o.Args[0], o.Args[1]
+	if a == "-" && b == "-" {
+		return 0
+	}
 	aDir, bDir := a != "-" && c.IsDir(a), b != "-" && c.IsDir(b)
 	switch {
 	case aDir && bDir:

@@ -52,13 +52,17 @@ func Numfmt(c *command.Call) int {
 // numfmtLine prints a line with its fields converted. One that is no number ends
 // numfmt, unless --invalid is given.
 func numfmtLine(c *command.Call, o *command.Options, fields []span, line string) {
-	delim, parts := " ", strings.Fields(line)
+	delim, parts := " ", blankFields(line)
 	if d := o.Value("d", ""); d != "" {
 		delim, parts = d, strings.Split(line, d)
 	}
 	for _, r := range fields {
 		for i := r.from; i <= min(r.to, len(parts)); i++ {
-			s, err := numfmtOne(parts[i-1], o)
+			number := strings.TrimLeft(parts[i-1], " \t")
+			s, err := numfmtOne(number, o)
+			if !o.On("d") && !o.On("padding") && (i > 1 || number != parts[i-1]) {
+				s = fmt.Sprintf("%*s", len(parts[i-1]), s) // as wide as it was
+			}
 			switch {
 			case err == nil:
 				parts[i-1] = s
@@ -72,6 +76,18 @@ func numfmtLine(c *command.Call, o *command.Options, fields []span, line string)
 	}
 	c.Print(strings.Join(parts, delim))
 	c.Out.WriteByte(command.LineEnd(o.On("z")))
+}
+
+// blankFields splits a line where fields end; each has the blanks before it but the first.
+func blankFields(line string) (fields []string) {
+	for {
+		at := len(line) - len(strings.TrimLeft(line, " \t"))
+		end := strings.IndexAny(line[at:], " \t")
+		if end < 0 {
+			return append(fields, line)
+		}
+		fields, line = append(fields, line[:at+end]), line[at+end+1:]
+	}
 }
 
 func numfmtOne(s string, o *command.Options) (string, error) {
