@@ -117,6 +117,9 @@ for use in (lambda: s.connect(("10.0.0.1", 80)), lambda: s.connect(("169.254.169
     except PermissionError as e:
         print("network access is not allowed" in str(e) and e.errno == errno.EACCES)
 print(s.connect_ex(("127.0.0.1", 9)) == errno.ECONNREFUSED)
+busy = socket.socket()
+busy.setblocking(False)
+print(busy.connect_ex(("127.0.0.1", 9)) == errno.EINPROGRESS, busy.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == errno.ECONNREFUSED)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
 print(s.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR), socket.getservbyname("https"), socket.getfqdn(), socket.getnameinfo(("::1", 80), 0))
 
@@ -133,6 +136,10 @@ async def main():
         await asyncio.open_connection("10.0.0.1", 80)
     except PermissionError as e:
         print("network access is not allowed" in str(e))
+    try:
+        await asyncio.open_connection("127.0.0.1", 9)
+    except ConnectionRefusedError as e:
+        print(e)
 asyncio.run(main())
 `
 
@@ -140,7 +147,7 @@ func TestSockets(t *testing.T) {
 	res, stdout, stderr := run(t, pyodide.Options{}, pyodide.Program{Code: socketProgram})
 	stream := "b'hel' b'lo' b'lo' True\nb'' half closed\n"
 	datagram := "b'datagram' True True\nTrue True True\ntimed out\n"
-	want := strings.Repeat(stream, 4) + strings.Repeat(datagram, 2) + "True\nb'urgent'\n('fe80::1', 80, 0, 1) ('fe80::1%lo', 'http')\nTrue\nTrue\nTrue\nTrue\nTrue\nTrue\nTrue\n1 443 localhost ('localhost', 'http')\nb'by asyncio\\n'\nTrue\n"
+	want := strings.Repeat(stream, 4) + strings.Repeat(datagram, 2) + "True\nb'urgent'\n('fe80::1', 80, 0, 1) ('fe80::1%lo', 'http')\nTrue\nTrue\nTrue\nTrue\nTrue\nTrue\nTrue\nTrue True\n1 443 localhost ('localhost', 'http')\nb'by asyncio\\n'\nTrue\n[Errno 111] Connect call failed ('127.0.0.1', 9)\n"
 	if diff := cmp.Diff(want, stdout); diff != "" || res.Exception != nil {
 		t.Errorf("%s\n%s %+v", diff, stderr, res.Exception)
 	}

@@ -96,7 +96,9 @@ func (k *Socket) connectLocked(to Addr) (outside netip.AddrPort, e abi.Errno) {
 	case k.stack.options.Outside != nil:
 		return netip.AddrPortFrom(ip, to.IP.Port()), abi.OK
 	case inside(ip):
-		return outside, abi.ECONNREFUSED
+		k.err = abi.ECONNREFUSED // as Linux: a socket that does not block learns it by poll
+		k.Wake()
+		return outside, abi.EINPROGRESS
 	}
 	k.refusal = k.stack.options.refused(netip.AddrPortFrom(ip, to.IP.Port()).String())
 	return outside, abi.EACCES

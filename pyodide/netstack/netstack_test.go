@@ -176,7 +176,7 @@ func TestConnectErrors(t *testing.T) {
 		"10.0.0.1:80": abi.EACCES, "169.254.169.254:80": abi.EACCES, "127.0.0.1:0": abi.ECONNREFUSED,
 	} {
 		k := open(t, s, abi.AF_INET, abi.SOCK_STREAM)
-		is(t, address, k.Connect(bg, inet(address)), want)
+		is(t, address, connect(t, k, inet(address)), want)
 		k.Close()
 	}
 	k := open(t, s, abi.AF_INET, abi.SOCK_STREAM)
@@ -325,7 +325,7 @@ func TestApart(t *testing.T) {
 	defer two.Close()
 	l, where := listen(t, one, "0.0.0.0:8000", 5)
 	c := open(t, two, abi.AF_INET, abi.SOCK_STREAM)
-	is(t, "connect to another's", c.Connect(bg, inet("127.0.0.1:8000")), abi.ECONNREFUSED)
+	is(t, "connect to another's", connect(t, c, inet("127.0.0.1:8000")), abi.ECONNREFUSED)
 	listen(t, two, "0.0.0.0:8000", 5)
 	_, _, e := l.Accept()
 	is(t, "accept", e, abi.EAGAIN)
