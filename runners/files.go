@@ -49,6 +49,25 @@ func IsCache(name string, d fs.DirEntry) bool {
 	return path.Ext(name) == ".pyc"
 }
 
+// SHA256 returns the SHA-256 of b, in hexadecimal.
+func SHA256(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// FileSHA256 returns the SHA-256 of at most limit bytes of a file, in hexadecimal, and
+// how many bytes it read.
+func FileSHA256(dir fs.FS, name string, limit int64) (sum string, n int64, err error) {
+	f, err := dir.Open(name)
+	if err != nil {
+		return "", 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err = io.Copy(h, io.LimitReader(f, limit))
+	return hex.EncodeToString(h.Sum(nil)), n, err
+}
+
 // DescribeFile returns an entry of a regular file.
 func DescribeFile(name string, data []byte) LeftFile {
 	return LeftFile{Path: name, Size: int64(len(data)), Data: data, MIME: typeOf(name, data)}
@@ -132,8 +151,7 @@ func read(dir fs.FS, name string, room int64, file *LeftFile, was File, known bo
 	if int64(len(data)) > room {
 		return true
 	}
-	sum := sha256.Sum256(data)
-	file.Data, file.Size, file.SHA256 = data, int64(len(data)), hex.EncodeToString(sum[:])
+	file.Data, file.Size, file.SHA256 = data, int64(len(data)), SHA256(data)
 	file.MIME = typeOf(name, data)
 	return true
 }

@@ -1,8 +1,6 @@
 package runners
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"os"
@@ -76,7 +74,7 @@ func (f SessionFile) Read() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s of the session: %w", f.Path, err)
 	}
-	if sum := sha256.Sum256(b); hex.EncodeToString(sum[:]) != f.SHA256 {
+	if SHA256(b) != f.SHA256 {
 		return nil, fmt.Errorf("read %s of the session: the copy on disk is damaged", f.Path)
 	}
 	return b, nil

@@ -1,10 +1,7 @@
 package session
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"slices"
 
@@ -101,7 +98,7 @@ func (c *collection) contents(dir fs.FS, d fs.DirEntry, f *runners.SessionFile, 
 	}
 	known := c.known[f.Path]
 	b := blob{known.SHA256, known.Size}
-	if f.Path == own.Path && info.Size() == int64(len(own.Data)) && same(dir, f.Path, info.Size(), digest(own.Data)) {
+	if f.Path == own.Path && info.Size() == int64(len(own.Data)) && same(dir, f.Path, info.Size(), runners.SHA256(own.Data)) {
 		return nil
 	}
 	if known.SHA256 == "" || known.Size != info.Size() || !same(dir, f.Path, known.Size, known.SHA256) {
@@ -118,7 +115,7 @@ func (c *collection) contents(dir fs.FS, d fs.DirEntry, f *runners.SessionFile, 
 	f.SHA256, f.Size, f.Mode = b.SHA256, b.Size, f.Mode|0o600
 	f.Source = c.session.blob(b.SHA256)
 	c.bytes += b.Size
-	given := func(g runners.File) bool { return g.Path == f.Path && digest(g.Data) == b.SHA256 }
+	given := func(g runners.File) bool { return g.Path == f.Path && runners.SHA256(g.Data) == b.SHA256 }
 	if known.SHA256 == b.SHA256 || slices.ContainsFunc(c.given, given) { // whoever sent it knows it
 		return nil
 	}
@@ -136,17 +133,6 @@ func (c *collection) contents(dir fs.FS, d fs.DirEntry, f *runners.SessionFile, 
 
 // same reports whether a file has the contents with a digest.
 func same(dir fs.FS, name string, size int64, sha256sum string) bool {
-	f, err := dir.Open(name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, io.LimitReader(f, size+1))
-	return err == nil && n == size && hex.EncodeToString(h.Sum(nil)) == sha256sum
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	sum, n, err := runners.FileSHA256(dir, name, size+1)
+	return err == nil && n == size && sum == sha256sum
 }

@@ -68,15 +68,14 @@ func (s *state) format() ([]byte, error) {
 	if len(body) > maxManifest-sha256.Size*2-1 {
 		return nil, refuse("The session has too many files: their names alone are %d bytes.", len(body))
 	}
-	sum := sha256.Sum256(body)
-	return append([]byte(hex.EncodeToString(sum[:])+"\n"), body...), nil
+	return append([]byte(runners.SHA256(body)+"\n"), body...), nil
 }
 
 // parseState reads a manifest. Nothing of it is believed that the checks here do
 // not cover.
 func parseState(b []byte) (*state, error) {
 	digest, body, _ := bytes.Cut(b, []byte("\n"))
-	if sum := sha256.Sum256(body); hex.EncodeToString(sum[:]) != string(digest) {
+	if runners.SHA256(body) != string(digest) {
 		return nil, errors.New("its digest is wrong")
 	}
 	s := new(state)

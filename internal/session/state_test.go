@@ -19,7 +19,7 @@ func FuzzParseState(f *testing.F) {
 	f.Add([]byte(`{"number":1,"files":[{"path":"../x","mode":420}]}`))
 	f.Add([]byte(`{"number":1,"files":[{"path":"x","mode":134218239,"target":"../.."}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := parseState(append([]byte(digest(body)+"\n"), body...))
+		s, err := parseState(append([]byte(runners.SHA256(body)+"\n"), body...))
 		if err != nil {
 			return
 		}

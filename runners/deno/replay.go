@@ -2,11 +2,9 @@ package deno
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"time"
 
@@ -72,8 +70,7 @@ func (s *continuing) given() []runners.SessionFile {
 		}
 	}
 	for _, f := range s.files {
-		sum := sha256.Sum256(f.Data)
-		all = append(all, runners.SessionFile{Path: f.Path, Mode: 0o600, Size: int64(len(f.Data)), SHA256: hex.EncodeToString(sum[:])})
+		all = append(all, runners.SessionFile{Path: f.Path, Mode: 0o600, Size: int64(len(f.Data)), SHA256: runners.SHA256(f.Data)})
 	}
 	return all
 }
@@ -134,22 +131,11 @@ func (k *kept) present() (all []runners.SessionFile, err error) {
 			f.Mode = fs.ModeSymlink | fs.ModePerm
 			f.Target, err = dir.ReadLink(name)
 		case f.Mode.IsRegular():
-			f.Mode, f.Size = f.Mode|0o600, info.Size()
-			f.SHA256, err = digest(dir, name)
+			f.Mode |= 0o600
+			f.SHA256, f.Size, err = runners.FileSHA256(dir, name, math.MaxInt64)
 		}
 		all = append(all, f)
 		return err
 	})
 	return all, err
-}
-
-func digest(dir fs.FS, name string) (string, error) {
-	f, err := dir.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return hex.EncodeToString(h.Sum(nil)), err
 }
