@@ -42,13 +42,16 @@ _COUNTING = frozenset(("write", "writelines", "write_text", "write_bytes", "writ
 
 def _silent(last, source):
     """Whether the last expression is not for its value: a semicolon follows, as in
-    a notebook, or it writes."""
+    a notebook, it writes, or it is a comment in three quotes."""
     call = last.value.value if isinstance(last.value, ast.Await) else last.value
     if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _COUNTING:
         return True
     lines = source.split("\n")
-    line = lines[last.end_lineno - 1] if last.end_lineno <= len(lines) else ""
-    return line.encode()[last.end_col_offset :].lstrip().startswith(b";")
+    if last.end_lineno > len(lines):
+        return False
+    if type(call) is ast.Constant and lines[last.lineno - 1].encode()[last.col_offset :][:3] in (b'"""', b"'''"):
+        return True
+    return lines[last.end_lineno - 1].encode()[last.end_col_offset :].lstrip().startswith(b";")
 
 
 def compile_tree(tree, source, name):
