@@ -132,6 +132,7 @@ var (
 
 // search takes the files that a text names.
 func (b *beside) search(t text) {
+	t.code = strings.ReplaceAll(t.code, "\r\n", "\n")
 	b.asset = t.asset
 	if t.language == "" {
 		b.searchData(t)

@@ -74,6 +74,8 @@ func TestFilesBeside(t *testing.T) {
 		{"a.py", "print(1)", "", ""},
 		{"a.py", "open('data.csv'); open(\"with space.txt\"); x = 'a.py'", "data.csv with space.txt", ""},
 		{"a.py", "import helper, os.path as p", "fromhelper.txt helper.py second.py", ""},
+		{"a.py", "import unused\r\nimport second\r\n", "second.py unused.py", ""},
+		{"a.sh", "cat helper.py\r\ncat data.csv\r\n", "data.csv fromhelper.txt helper.py second.py", ""},
 		{"a.py", "try:\n  from pkg.sub import (mod,\n   other)\nexcept ImportError: import unused", "pkg/__init__.py pkg/sub/mod.py unused.py", ""},
 		{"a.py", "import pkg\nresources.files(pkg).joinpath('notes.txt'); open('.hidden.py')", "pkg/__init__.py pkg/notes.txt pkg/sub/mod.py", "coderunner: pkg/.hidden.py: is hidden"},
 		{"a.py", "app = Flask(__name__)", "templates/base.html", ""},
