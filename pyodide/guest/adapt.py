@@ -184,6 +184,47 @@ def _lzma(module):
     module.LZMACompressor = LZMACompressor
 
 
+def _random(module):
+    """The length of a range may be more than len can return."""
+    plain_sample, plain_choices = module.Random.sample, module.Random.choices
+
+    def length(population):
+        try:
+            return len(population)
+        except OverflowError:
+            return (population[-1] - population[0]) // population.step + 1
+
+    def choice(self, seq):
+        try:
+            n = len(seq)
+        except OverflowError:
+            n = length(seq)
+        if not n:
+            raise IndexError("Cannot choose from an empty sequence")
+        return seq[self._randbelow(n)]
+
+    def sample(self, population, k, *, counts=None):
+        if type(population) is not range or counts is not None or (n := length(population)) <= sys.maxsize:
+            return plain_sample(self, population, k, counts=counts)
+        if not 0 <= k <= n:
+            raise ValueError("Sample larger than population or is negative")
+        chosen = {}
+        while len(chosen) < k:
+            chosen.setdefault(self._randbelow(n))
+        return [population[i] for i in chosen]
+
+    def choices(self, population, weights=None, *, cum_weights=None, k=1):
+        if type(population) is not range or weights is not None or cum_weights is not None or (n := length(population)) <= sys.maxsize:
+            return plain_choices(self, population, weights, cum_weights=cum_weights, k=k)
+        return [population[int(self.random() * n)] for _ in range(k)]
+
+    for method in (choice, sample, choices):
+        method.__module__, method.__qualname__ = "random", f"Random.{method.__name__}"
+        method.__doc__ = getattr(module.Random, method.__name__).__doc__
+        setattr(module.Random, method.__name__, method)
+        setattr(module, method.__name__, getattr(module._inst, method.__name__))
+
+
 def _astroid(module):
     """It looks for the source of frozen modules, which are in an archive without."""
     manager, archives = module.AstroidManager, tuple(_ARCHIVES)
@@ -276,6 +317,7 @@ _CHANGES = {
     "psutil._common": _psutil,
     "pty": _pty,
     "pyodide.http": _pyodide_http,
+    "random": _random,
     "subprocess": _subprocess,
     "tqdm.std": _tqdm,
     "trio._core": _trio_core,
