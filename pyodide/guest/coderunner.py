@@ -204,10 +204,10 @@ def _compile(p, main):
 
 def _place(main, name):
     """Has a program below the working directory find the packages that it is in, and
-    what is beside them, as under python -m."""
+    what is beside them, as under python -m. A package may have a module of its name."""
     parts = name.split("/")[:-1]
     tops = ["/".join(parts[:n]) for n in range(len(parts))]
-    sys.path += [_report.home + top for top in reversed(tops)]
+    sys.path += [_report.home + top for top in sorted(reversed(tops), key=lambda top: os.path.exists(os.path.join(top, "__init__.py")))]
     top = next((n for n in range(len(parts)) if os.path.exists("/".join([*parts[: n + 1], "__init__.py"]))), 0)
     main["__package__"] = ".".join(parts[top:])
 
