@@ -21,8 +21,8 @@ var (
 	// missing matches lines that say that something is not there.
 	missing = regexp.MustCompile(`(?im)^.*(?:\bno such file|\bcannot (?:open|find|read)\b|\b(?:could not|couldn't) (?:open|find|read)\b|\bnot (?:be )?found\b|\b(?:does not|doesn't) exist\b|\bmissing\b|\bENOENT\b|\bos error 2\b).*$`)
 	// quotedOrBare matches what may be the name of a file in them.
-	quotedOrBare = regexp.MustCompile(`'[^'\n]{1,1000}'|"[^"\n]{1,1000}"|[^\s'"]{1,1000}`)
-	quoted       = regexp.MustCompile(`'([^'\n]{1,1000})'|"([^"\n]{1,1000})"`)
+	quotedOrBare = regexp.MustCompile(`'[^'\n]+'|"[^"\n]+"|[^\s'"]+`)
+	quoted       = regexp.MustCompile(`'([^'\n]+)'|"([^"\n]+)"`)
 	workPath     = regexp.MustCompile(`^(?:file://)?/\S*/coderunner-deno-[^/]+/r\d+/work/|^/home/user/`)
 )
 
