@@ -47,7 +47,7 @@ type Outcome struct {
 	// that were not there, if the request's Misses is set.
 	Missed []string `json:"-"`
 
-	// Note is what the program's author should know though it succeeded, a sentence.
+	// Note is what the program's author should know besides, a sentence.
 	Note string `json:"note,omitempty"`
 
 	// Continued is set if the request had a session.

@@ -94,16 +94,23 @@ func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limit
 
 var permission = regexp.MustCompile(`--allow-\w+`)
 
-// endText returns why a program ended, "" if it ended well or chose its exit
-// code. notSeen is a line about a file that it did not find.
+// endText returns why a program ended and what its author should know besides, "" if
+// it ended well or chose its exit code. notSeen is a line about a file that it did not
+// find.
 func endText(out *runners.Outcome, limits runners.Limits, notSeen string) string {
-	e := out.Error
+	text := errorText(out, limits, notSeen)
 	if out.Note != "" {
-		return "coderunner: " + out.Note
+		return strings.TrimLeft(strings.TrimRight(text, "\n")+"\ncoderunner: "+out.Note, "\n")
 	}
-	if refused := out.Refusals(); e == nil && len(refused) > 0 {
+	if refused := out.Refusals(); out.Error == nil && len(refused) > 0 {
 		return "coderunner: " + refused[0]
 	}
+	return text
+}
+
+// errorText returns why a program ended, "" if there is nothing to say.
+func errorText(out *runners.Outcome, limits runners.Limits, notSeen string) string {
+	e := out.Error
 	if e == nil || out.Status == runners.Cancelled { // whoever cancelled it knows
 		return ""
 	}

@@ -171,6 +171,19 @@ func (in *installer) list() []runners.Package {
 	return list
 }
 
+// older returns which package that the program asked for is not the newest one and
+// why, a sentence, "" if there is none. A session is told when the package comes.
+func (in *installer) older() string {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(in.installed)) {
+		if p := in.installed[name]; p.Older != "" && !in.mounted[packageMount(p).Key] {
+			return fmt.Sprintf("%s is %s here, since the newest cannot be installed: %s.", name, p.Version, p.Older)
+		}
+	}
+	return ""
+}
+
 // asNotInstalled returns which packages cannot be installed and why; ok is false
 // if err has another cause.
 func asNotInstalled(err error, asked []requirement.Requirement) (*runners.NotInstalledError, bool) {

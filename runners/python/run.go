@@ -44,7 +44,7 @@ func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Packages = j.pk.list()
+	o.Packages, o.Note = j.pk.list(), j.pk.older()
 	prepared := j.pk.prepared()
 	o.Usage.PrepareMS = prepared.Milliseconds()
 	o.Usage.RunMS = max(time.Since(begun)-prepared, 0).Milliseconds()

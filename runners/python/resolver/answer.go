@@ -18,7 +18,7 @@ import (
 )
 
 // answerFormat changes whenever answers of older versions must not be used.
-const answerFormat = 6
+const answerFormat = 7
 
 // maxAnswer bounds a remembered answer's file in bytes.
 const maxAnswer = 4 << 20

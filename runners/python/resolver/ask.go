@@ -47,6 +47,7 @@ type reply struct {
 		Filename string `json:"filename"` // "" for one of the lock file
 
 		Needs []string `json:"needs"`
+		Older string   `json:"older"`
 	} `json:"packages"`
 }
 
@@ -100,7 +101,7 @@ func (s *session) accept(req Request, got *reply, lockReasons map[string]string)
 		if err != nil {
 			return nil, err
 		}
-		pin.Needs = p.Needs
+		pin.Needs, pin.Older = p.Needs, p.Older
 		a.Packages = append(a.Packages, pin)
 	}
 	if left := missing(req.Requirements, a.Packages); len(left) > 0 {

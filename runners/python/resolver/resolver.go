@@ -193,6 +193,7 @@ type Package struct {
 	Tree   string   // directory with the package's files, to be merged into site-packages
 	Shared bool     // libraries that others need: to be merged into /usr/lib instead
 	Needs  []string // names of others of the set
+	Older  string   // which newer version cannot be installed, and why; only where it was asked for by name
 }
 
 // Requires returns the requirements in the package's metadata, with their markers.

@@ -25,6 +25,7 @@ type pin struct {
 	Strip    bool   `json:"strip,omitempty"` // only the Python part is used
 
 	Needs []string `json:"needs,omitempty"` // names of others of the answer
+	Older string   `json:"older,omitempty"` // see Package
 }
 
 func (p pin) withoutUser() pin {

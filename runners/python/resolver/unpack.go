@@ -61,6 +61,7 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched, Adapted: p.Strip},
 		Tree:    tree,
 		Needs:   p.Needs,
+		Older:   p.Older,
 		Shared:  p.shared(),
 	}, nil
 }

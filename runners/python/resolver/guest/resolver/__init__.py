@@ -55,6 +55,7 @@ def main(question):
                 "version": version,
                 "filename": solver.chosen[name].filename if name in solver.chosen else "",
                 "needs": sorted(solver.edges.get(name, ())),
+                "older": solver.why_older(name),
             }
             for name, version in sorted(solver.reached.items())
         ],

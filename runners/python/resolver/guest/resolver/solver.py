@@ -96,6 +96,18 @@ class Solver:
         newest = max((v for v in {**files, **notes} if not v.is_prerelease and self.within_limits(name, v)), default=version)
         return version, newest, [host.day(name, v) for v in (version, newest)]
 
+    def why_older(self, name):
+        """Why a package that was asked for is not the newest that the request
+        allows, "" if it is, or if a contradiction is the reason, as for pip."""
+        if name not in self.chosen or all(req.name != name for req, _ in self.roots):
+            return ""
+        version, newest, _ = self.age(name)
+        if newest <= version:
+            return ""
+        causes = [f"{n}: {why}" for n, why in (self.first_reasons or {}).items() if not why.startswith(_CONFLICT)]
+        why = host.candidates(name)[2].get(newest) or "; ".join(causes if name in self.ceilings else ())
+        return why and f"version {newest}: {why}"
+
     def attempt(self):
         """None when all is well; a name and the versions of it that could be
         tried instead; or () when there is no way out."""
