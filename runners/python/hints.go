@@ -108,6 +108,7 @@ var plainHints = []struct {
 	{"OverflowError", begins("Python int too large to convert to C"), wide},
 	{"ValueError", has("<= sys.maxsize"), wide},
 	{"OverflowError", ends("out of bounds for int32"), narrow},
+	{"TypeError", has("from dtype('int64') to dtype('int32') according to the rule 'safe'"), "Indexes and counts have 32 bits here: give NumPy x.astype(np.intp)."},
 	{"ValueError", begins("cannot find context for"), onlySpawn},
 	{"RuntimeError", begins("There is no current event loop"), noLoop},
 	{"RuntimeError", is("no running event loop"), noTask},

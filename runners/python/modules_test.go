@@ -160,6 +160,7 @@ func TestHints(t *testing.T) {
 		{"len(range(10**10))", "len(), indexes and C's functions take at most sys.maxsize"},
 		{"import itertools\nitertools.islice([], 10**10)", "Addresses have 32 bits here"},
 		{"raise OverflowError('Python integer 3000000000 out of bounds for int32')", "dtype=np.int64"},
+		{"raise TypeError(\"Cannot cast array data from dtype('int64') to dtype('int32') according to the rule 'safe'\")", "x.astype(np.intp)"},
 		{"import importlib\nimportlib.import_module(''.join(['colect', 'ions']))", "Did you mean: 'collections'?"},
 		{"import imp", "removed from Python in 3.12; use importlib"},
 		{"from threading import Event, Thread\ne = Event()\nfor i in range(300): Thread(target=e.wait, daemon=True).start()", "256 threads"},

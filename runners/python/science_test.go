@@ -126,6 +126,24 @@ out = np.zeros(1, "i4")
 kind(np.uint8([255, 1]).sum()), kind(np.sum(np.int8([1, 2]), dtype="i2")), kind(np.sum(np.int8([[1], [2]]), axis=0, out=out)), kind((a > 5).sum()), kind(np.float32([1]).sum())`),
 			"(('uint64', 256), ('int16', 3), ('int32', [3]), ('int64', 999994), ('float32', 1.0))")
 	})
+	t.Run("integers", func(t *testing.T) {
+		value(t, run(t, r, `import numpy as np, pandas as pd
+long, kinds = np.array([2**31 - 1, 5]), lambda *of: {str(x.dtype) for x in of}
+assert kinds(long, np.arange(5), np.zeros(2, int), np.ones(2, dtype="int"), np.full((2, 2), 255), np.asarray([[1], [2]]), np.random.randint(9, size=3), np.eye(2).astype(int)) == {"int64"}
+assert (long * 2).tolist() == [2**32 - 2, 10] and (np.arange(10) ** 10)[-1] == 9**10 and long @ long == (2**31 - 1) ** 2 + 25 and np.cumprod(np.arange(1, 21))[-1] == 2432902008176640000 and (2 ** np.arange(62))[61] == 2**61
+assert (long * 1103515245 % 2**31).tolist() == [1043968403, 1222608929] and np.array([3e9]).astype(int)[0] == 3 * 10**9 and np.loadtxt(["3000000000"], dtype=int) == 3 * 10**9
+# What says otherwise, and what is no plain integer, stays what it is.
+narrow = np.array([1, 2], dtype=np.int32)
+assert kinds(narrow, np.array(narrow), np.arange(3, dtype="i4"), np.array([narrow, narrow]), np.full(2, np.int32(1)), narrow * 2) == {"int32"} and kinds(np.array([True]), np.zeros(2, bool)) == {"bool"}
+assert kinds(np.array([1, 2.5]), np.arange(3.0), np.zeros(2), np.full(2, 1.5)) == {"float64"} and kinds(np.array([]), np.array([[]])) == {"float64"} and np.array(["a"]).dtype.kind == "U"
+assert repr(np.arange(3)) == repr(np.random.default_rng(0).integers(0, 1, 3) + [0, 1, 2]) == "array([0, 1, 2])" and type(np.random.randint(5)) is int and np.random.randint([1, 1], [2, 2]).tolist() == [1, 1]
+assert np.repeat([1.5, 2], long // 2**30).tolist() == [1.5] and np.zeros(long[1:]).shape == (5,) and np.bincount(np.array([1, 1])).tolist() == [0, 2]
+np.random.seed(7); state = np.random.randint(0, 100, 5).tolist()
+s = pd.Series(["3000000000", "1"])
+assert kinds(s.astype(int), s.astype("int"), pd.DataFrame({"a": np.arange(2)}).a, pd.Series(pd.to_datetime(["2024-01-05"])).astype(int)) == {"int64"}
+assert str(pd.Series([1.0]).astype("int32").dtype) == "int32" and pd.read_csv(__import__("io").StringIO("a\n3000000000"), dtype={"a": int}).a[0] == 3 * 10**9
+state`), "[47, 68, 25, 67, 83]")
+	})
 	t.Run("float errors", func(t *testing.T) {
 		o := run(t, r, "import numpy as np\nnp.linalg.inv(np.eye(2))\nwith np.errstate(divide='raise'):\n    np.ones(2) / 0")
 		want := "main.py:3: RuntimeWarning: WebAssembly has no floating-point exceptions"

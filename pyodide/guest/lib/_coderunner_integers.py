@@ -1,0 +1,111 @@
+"""The program's own integers in NumPy have 64 bits, as where an address has them:
+NumPy's default integer is as wide as an address, and wraps in silence. What a library's
+lines make keeps NumPy's default, which is what its compiled code expects."""
+
+import ctypes
+import functools
+import gc
+import sys
+
+_DTYPE = {  # the position of the argument dtype in functions that make arrays
+    "arange": 3, "array": 1, "asarray": 1, "empty": 1, "eye": 3, "frombuffer": 1, "fromiter": 1, "fromstring": 1, "full": 2,
+    "geomspace": 4, "genfromtxt": 1, "identity": 1, "linspace": 5, "loadtxt": 1, "logspace": 5, "ones": 1, "zeros": 1,
+}  # fmt: skip
+
+
+def _libraries(frame):
+    return frame.f_code.co_filename.startswith("/lib/")
+
+
+def _default(dtype):
+    """Whether a dtype means NumPy's default integer. Its own object is int32, too."""
+    return dtype is int or type(dtype) is str and dtype == "int"
+
+
+def _plain(value):
+    """Whether a value is an integer of Python's, or a list of such."""
+    while type(value) in (list, tuple) and value:
+        value = value[0]
+    return type(value) in (int, range)
+
+
+_DEFAULTS = {  # whether arguments without a dtype make an array of default integers
+    "arange": lambda *args, **_: all(type(a) is int for a in args),
+    "array": lambda of=None, *_, **options: _plain(of),
+    "asarray": lambda of=None, *_, **options: _plain(of),
+    "full": lambda *args, fill_value=None, **_: type(args[1] if len(args) > 1 else fill_value) is int,
+}
+
+
+def widen(np):
+    """For the functions of numpy and ndarray.astype."""
+    narrow, wide = np.dtype("l"), np.dtype("q")
+    if narrow == wide:
+        return
+
+    def widening(name, make, place):
+        defaults = _DEFAULTS.get(name)
+
+        @functools.wraps(make)
+        def made(*args, **options):
+            if _default(options.get("dtype")):
+                if not _libraries(sys._getframe(1)):
+                    options["dtype"] = wide
+            elif len(args) > place and _default(args[place]):
+                if not _libraries(sys._getframe(1)):
+                    args = args[:place] + (wide,) + args[place + 1 :]
+            elif defaults:
+                result = make(*args, **options)
+                if result.dtype is not narrow or len(args) > place or options.get("dtype") is not None:
+                    return result
+                return result.astype(wide) if not _libraries(sys._getframe(1)) and defaults(*args, **options) else result
+            return make(*args, **options)
+
+        return made
+
+    for name, place in _DTYPE.items():
+        setattr(np, name, widening(name, getattr(np, name), place))
+    np._core.arrayprint._typelessdata.append(wide.type)  # it is the default, and so is what indexes have
+    _widen_method(np.ndarray, wide)
+
+
+def _widen_method(array, wide):
+    """For ndarray.astype. The type cannot be changed but behind Python's back."""
+    methods = gc.get_referents(vars(array))[0]
+    convert = methods["astype"]
+
+    @functools.wraps(convert)
+    def astype(self, dtype, *args, **options):
+        if _default(dtype) and not _libraries(sys._getframe(1)):
+            dtype = wide
+        return convert(self, dtype, *args, **options)
+
+    methods["astype"] = astype
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(array))
+
+
+def widen_random(module):
+    """numpy.random.randint, which draws the same numbers either way."""
+    from numpy import int64
+
+    draw = module.randint
+
+    @functools.wraps(draw)
+    def randint(low, high=None, size=None, dtype=int):
+        if not _default(dtype) or _libraries(sys._getframe(1)):
+            return draw(low, high, size, dtype)
+        drawn = draw(low, high, size, int64)
+        return drawn if getattr(drawn, "ndim", 0) else int(drawn)
+
+    module.randint = randint
+
+
+def widen_pandas(module):
+    """astype(int) of pandas, and its other arguments dtype, as it documents."""
+    find = module.pandas_dtype
+
+    @functools.wraps(find)
+    def pandas_dtype(dtype):
+        return find("int64" if _default(dtype) else dtype)
+
+    module.pandas_dtype = pandas_dtype
