@@ -39,7 +39,7 @@ var general = map[string]bool{
 // otherWords are words of the text that mean an extra of another name, or one project
 // of an extra.
 var otherWords = map[string]map[string]string{
-	"pandas":   {"hist": "plot", "boxplot": "plot", "gradient": "plot", "style": "output-formatting", "markdown": "output-formatting"},
+	"pandas":   {"hist": "plot", "boxplot": "plot", "gradient": "plot", "style": "output-formatting", "latex": "output-formatting", "markdown": "output-formatting"},
 	"networkx": {"pagerank": "scipy"}, // not matplotlib and pandas, which are in the same extra
 	"pydantic": {"EmailStr": "email", "NameEmail": "email"},
 	"qrcode":   {"make": "pil", "make_image": "pil"},
