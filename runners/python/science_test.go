@@ -132,6 +132,9 @@ long, kinds = np.array([2**31 - 1, 5]), lambda *of: {str(x.dtype) for x in of}
 assert kinds(long, np.arange(5), np.zeros(2, int), np.ones(2, dtype="int"), np.full((2, 2), 255), np.asarray([[1], [2]]), np.random.randint(9, size=3), np.eye(2).astype(int)) == {"int64"}
 assert (long * 2).tolist() == [2**32 - 2, 10] and (np.arange(10) ** 10)[-1] == 9**10 and long @ long == (2**31 - 1) ** 2 + 25 and np.cumprod(np.arange(1, 21))[-1] == 2432902008176640000 and (2 ** np.arange(62))[61] == 2**61
 assert (long * 1103515245 % 2**31).tolist() == [1043968403, 1222608929] and np.array([3e9]).astype(int)[0] == 3 * 10**9 and np.loadtxt(["3000000000"], dtype=int) == 3 * 10**9
+primes = np.nonzero(np.arange(70000) > 65535)[0]
+assert primes[0] ** 2 == 2**32 and kinds(primes, np.where([True])[0], np.where([True], 1, 0), np.argsort([2, 1]), *np.unique([1, 1], return_counts=True), np.random.choice([5, 6], 3)) == {"int64"}
+assert kinds(np.where([True], np.int32(1), np.int32(0)), np.random.choice(np.array([1, 2], np.int32), 2), np.unique(np.array([1], np.int32))) == {"int32"}
 # What says otherwise, and what is no plain integer, stays what it is.
 narrow = np.array([1, 2], dtype=np.int32)
 assert kinds(narrow, np.array(narrow), np.arange(3, dtype="i4"), np.array([narrow, narrow]), np.full(2, np.int32(1)), narrow * 2) == {"int32"} and kinds(np.array([True]), np.zeros(2, bool)) == {"bool"}

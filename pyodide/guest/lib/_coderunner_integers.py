@@ -37,6 +37,34 @@ _DEFAULTS = {  # whether arguments without a dtype make an array of default inte
 }
 
 
+_INDEXES = (  # functions that return indexes or counts
+    "argmax", "argmin", "argsort", "argwhere", "bincount", "digitize", "flatnonzero", "histogram", "indices", "lexsort",
+    "nonzero", "searchsorted", "unique",
+)  # fmt: skip
+_DRAWS = "binomial", "choice", "geometric", "hypergeometric", "negative_binomial", "permutation", "poisson"
+
+
+def _widening_result(make, narrow, wide, asked=None):
+    """A function whose results have 64 bits, unless what it is given has less."""
+
+    def widened(of):
+        return of.astype(wide) if getattr(of, "dtype", None) is narrow else of
+
+    def plain(args):
+        return not args or getattr(args[0], "dtype", None) is not narrow
+
+    asked = asked or plain
+
+    @functools.wraps(make)
+    def made(*args, **options):
+        result = make(*args, **options)
+        if type(result) is not tuple and getattr(result, "dtype", None) is not narrow or _libraries(sys._getframe(1)) or not asked(args):
+            return result
+        return tuple(map(widened, result)) if type(result) is tuple else widened(result)
+
+    return made
+
+
 def widen(np):
     """For the functions of numpy and ndarray.astype."""
     narrow, wide = np.dtype("l"), np.dtype("q")
@@ -65,6 +93,9 @@ def widen(np):
 
     for name, place in _DTYPE.items():
         setattr(np, name, widening(name, getattr(np, name), place))
+    for name in _INDEXES:
+        setattr(np, name, _widening_result(getattr(np, name), narrow, wide))
+    np.where = _widening_result(np.where, narrow, wide, lambda args: len(args) == 1 or all(type(a) is int for a in args[1:]))
     np._core.arrayprint._typelessdata.append(wide.type)  # it is the default, and so is what indexes have
     _widen_method(np.ndarray, wide)
 
@@ -85,16 +116,20 @@ def _widen_method(array, wide):
 
 
 def widen_random(module):
-    """numpy.random.randint, which draws the same numbers either way."""
-    from numpy import int64
+    """For numpy.random, whose randint draws the same numbers either way."""
+    from numpy import dtype, int64
+
+    for name in _DRAWS:
+        setattr(module, name, _widening_result(getattr(module, name), dtype("l"), dtype("q")))
 
     draw = module.randint
 
     @functools.wraps(draw)
     def randint(low, high=None, size=None, dtype=int):
-        if not _default(dtype) or _libraries(sys._getframe(1)):
-            return draw(low, high, size, dtype)
-        drawn = draw(low, high, size, int64)
+        libraries = _libraries(sys._getframe(1))
+        drawn = draw(low, high, size, int64 if _default(dtype) and not libraries else dtype)
+        if libraries or not _default(dtype):
+            return drawn
         return drawn if getattr(drawn, "ndim", 0) else int(drawn)
 
     module.randint = randint
