@@ -24,9 +24,11 @@ def _default(dtype):
 
 def _plain(value):
     """Whether a value is an integer of Python's, or a list of such."""
-    while type(value) in (list, tuple) and value:
+    while (kind := type(value)) is list or kind is tuple:
+        if not value:
+            return False
         value = value[0]
-    return type(value) in (int, range)
+    return kind is int or kind is range
 
 
 _DEFAULTS = {  # whether arguments without a dtype make an array of default integers
@@ -71,23 +73,25 @@ def widen(np):
     if narrow == wide:
         return
 
+    convert = np.ndarray.astype
+
     def widening(name, make, place):
         defaults = _DEFAULTS.get(name)
 
         @functools.wraps(make)
         def made(*args, **options):
-            if _default(options.get("dtype")):
-                if not _libraries(sys._getframe(1)):
-                    options["dtype"] = wide
-            elif len(args) > place and _default(args[place]):
-                if not _libraries(sys._getframe(1)):
-                    args = args[:place] + (wide,) + args[place + 1 :]
-            elif defaults:
-                result = make(*args, **options)
-                if result.dtype is not narrow or len(args) > place or options.get("dtype") is not None:
-                    return result
-                return result.astype(wide) if not _libraries(sys._getframe(1)) and defaults(*args, **options) else result
-            return make(*args, **options)
+            dtype = None
+            if options or len(args) > place:
+                dtype = args[place] if len(args) > place else options.get("dtype")
+                if _default(dtype) and not _libraries(sys._getframe(1)):
+                    if len(args) > place:
+                        args = args[:place] + (wide,) + args[place + 1 :]
+                    else:
+                        options["dtype"] = wide
+            result = make(*args, **options)
+            if dtype is None and defaults and result.dtype is narrow and not _libraries(sys._getframe(1)) and defaults(*args, **options):
+                return convert(result, wide)
+            return result
 
         return made
 
