@@ -69,6 +69,8 @@ def _widening_result(make, narrow, wide, asked=None):
 
 def widen(np):
     """For the functions of numpy and ndarray.astype."""
+    if not hasattr(np, "_core"):
+        return  # a module of the program's of this name
     narrow, wide = np.dtype("l"), np.dtype("q")
     if narrow == wide:
         return
@@ -96,7 +98,8 @@ def widen(np):
         return made
 
     for name, place in _DTYPE.items():
-        setattr(np, name, widening(name, getattr(np, name), place))
+        if make := getattr(np, name, None):
+            setattr(np, name, widening(name, make, place))
     for name in _INDEXES:
         setattr(np, name, _widening_result(getattr(np, name), narrow, wide))
     np.where = _widening_result(np.where, narrow, wide, lambda args: len(args) == 1 or all(type(a) is int for a in args[1:]))
@@ -121,6 +124,8 @@ def _widen_method(array, wide):
 
 def widen_random(module):
     """For numpy.random, whose randint draws the same numbers either way."""
+    if not hasattr(module, "mtrand"):
+        return
     from numpy import dtype, int64
 
     for name in _DRAWS:
