@@ -30,7 +30,7 @@ var missing = []struct {
 	{"write what it asks for with read: there is no terminal here", []string{"dialog", "whiptail", "fzf", "zenity"}},
 	{"use cat, head or tail: there is no terminal here", []string{"less", "more", "bat", "zless"}},
 	{"use sed -i or a here-document: there is no terminal here", []string{"vi", "vim", "nano", "emacs", "ed", "ex"}},
-	{"JavaScript is a language of its own here, not a command: run the file, one of tests too, with the language javascript, and import packages by name", []string{"node", "npm", "npx", "yarn", "pnpm", "deno", "bun", "tsc", "tsx"}},
+	{"JavaScript is a language of its own here, not a command: run the file, one of tests too, with the language javascript, and import packages by name", []string{"node", "npm", "npx", "yarn", "pnpm", "deno", "bun", "bunx", "tsc", "tsx", "ts-node", "jest", "vitest", "mocha", "eslint", "prettier", "webpack", "vite", "esbuild", "nodemon", "pm2"}},
 	{"use awk, sed or python3", []string{"perl", "ruby", "php", "lua", "tclsh", "Rscript", "mlr", "csvcut"}},
 	{"use bash: this is the only shell here", []string{"zsh", "dash", "ksh", "fish", "csh"}},
 	{"use curl or wget: other protocols are not available here", []string{"ssh", "scp", "sftp", "ssh-keygen", "ssh-copy-id", "telnet", "ftp", "ping", "dig", "nslookup", "host", "traceroute", "nmap", "aws", "gcloud", "mail", "sendmail"}},

@@ -11,9 +11,18 @@ const errorRoom = 20000;
 
 // stackOf returns an error's stack, which as in Node begins with the name of its class.
 function stackOf(error, head = "") {
-  const stack = NativeString(error.stack || head); // of a Worker's there is none, and svelte empties it
+  let stack = NativeString(stackAbout(error) || head); // of a Worker's there is none, and svelte empties it
   const own = error.constructor?.name;
+  if (head && NativeString(error.message) !== "") stack = replace(stack, /^Error(?=\n)(\n    at new .*)?/, () => head); // a constructor has taken it of another
   return own && own !== "Error" && error.name === "Error" && slice(stack, 0, 6) === "Error:" ? own + slice(stack, 5) : stack;
+}
+
+// stackAbout returns the stack of an error. What it inherits from another error about
+// something else is of the time when its class was defined.
+function stackAbout(error) {
+  let from = error;
+  while (from && !getOwnPropertyDescriptor(from, "stack")) from = getPrototypeOf(from);
+  return from && from !== error && internals.core.isNativeError(from) && from.message !== error.message ? "" : error.stack;
 }
 
 // Fields of errors that are shown otherwise or mean nothing to a reader, and those of Node's

@@ -45,6 +45,7 @@ const indexOf = method(String.prototype.indexOf);
 const includes = method(String.prototype.includes);
 const arrayIncludes = method(Array.prototype.includes);
 const trimStart = method(String.prototype.trimStart);
+const replace = method(String.prototype.replace);
 const subarray = method(NativeUint8Array.prototype.subarray);
 const set = method(NativeUint8Array.prototype.set);
 const byteLength = method(getOwnPropertyDescriptor(getPrototypeOf(NativeUint8Array.prototype), "byteLength").get);
@@ -325,6 +326,7 @@ else try {
   else if (typeof exported === "object" && exported !== null && resultProperty in exported) give(exported[resultProperty]);
 } catch (thrown) {
   if (orders.load && thrown === 0) exit(0);
+  thrown = await original(thrown);
   if (!orders.exits || !heard(thrown)) {
     blame("t", thrown);
     if (orders.exits) exitByError();

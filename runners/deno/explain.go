@@ -22,7 +22,7 @@ var (
 var wrapper = regexp.MustCompile(`^\s+at \S+:7:9$`)
 
 // needless matches Deno's list of the schemes that it knows, and a command of its own.
-var needless = regexp.MustCompile(`\. Supported schemes:(\n - "[^"\n]*")*|; path-scoped grants \(e\.g\. .* is traversed|\n  hint: If you want to use the npm package, [^\n]*`)
+var needless = regexp.MustCompile(`\. Supported schemes:(\n - "[^"\n]*")*|; path-scoped grants \(e\.g\. .* is traversed|\n  hint: If you want to use the npm package, [^\n]*|\. This can occur if either\n 1\. [\s\S]*?/guides/configuration\.?`)
 
 // Bounds of an error's text, which is untrusted.
 const (
@@ -116,8 +116,25 @@ func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
 		}
 	case t.stack == thrownAs+t.message:
 		return e.placeOfValue(t)
+	case t.stack == t.kind+": "+t.message:
+		return e.placeOfClass(t.kind)
 	case e.workers:
 		return e.workerPlace(t)
+	}
+	return at
+}
+
+// placeOfClass returns the place of the throw of a new object of a class.
+func (e *ending) placeOfClass(name string) (at jsparse.Use) {
+	lines := strings.Split(e.program.Source, "\n")
+	throws, _ := jsparse.Uses(e.program.Source, "throw")
+	throws = slices.DeleteFunc(throws, func(u jsparse.Use) bool {
+		words := strings.Fields(strings.ReplaceAll(lines[u.Line-1], "(", " ( "))
+		i := slices.Index(words, name)
+		return u.Next != "new" || i < 2 || words[i-1] != "new" || words[i-2] != "throw"
+	})
+	if len(throws) == 1 {
+		return throws[0]
 	}
 	return at
 }

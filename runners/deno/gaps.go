@@ -71,11 +71,14 @@ func (i *installation) skip(message string) bool {
 	return true
 }
 
-// foreign reports whether no version of a package is for this system, by what the
-// registry told Deno about it.
+// foreign reports whether no version of a package is for this system, or none is needed,
+// by its name and what the registry told Deno about it.
 func (i *installation) foreign(name string) bool {
 	if strings.Contains(name, "-musl") {
 		return true // Deno is built for glibc, and its cache does not keep "libc"
+	}
+	if platform.MatchString(name) || strings.HasSuffix(name, "-wasm32-wasi") {
+		return true // optional, and published after what needs it or not at all
 	}
 	var about struct {
 		Versions map[string]deps.System `json:"versions"`

@@ -14,12 +14,29 @@ function whole(thrown) {
   return same && getPrototypeOf(thrown) !== getPrototypeOf(frameless) && thrown.name === "Error" ? frameless : thrown;
 }
 
+// original returns the error of which import made another one, without its class, since it
+// inherits from Error without being one to V8, as those of rxjs and of many older packages
+// do. The module fails with the same error again, and a promise before import's has it.
+async function original(thrown) {
+  if (thrown?.code !== "ERR_MODULE_NOT_FOUND" || thrown.name !== "Error" || orders.load) return thrown;
+  const { core } = internals, made = [];
+  let sees = true;
+  core.setPromiseHooks((promise) => sees && (made[made.length] = promise));
+  const again = import(orders.main);
+  sees = false;
+  await then(again, undefined, () => {});
+  for (let i = 0; i < made.length; i++) {
+    const [, error] = core.getPromiseDetails(made[i]);
+    if (error instanceof NativeError && !core.isNativeError(error) && NativeString(error.message) === thrown.message) return error;
+  }
+  return thrown;
+}
+
 // seeDeeper has errors that come from more than ten calls deep in packages show where the
 // program called these. Other errors show ten frames, as ever.
 function seeDeeper() {
   NativeError.stackTraceLimit = 100;
   if (place.session) return; // traceOf does the rest
-  const replace = method(NativeString.prototype.replace);
   NativeError.prepareStackTrace = (error, sites) => {
     if (sites.length === 0) frameless = error;
     const lines = [];

@@ -40,6 +40,10 @@ func TestWayOut(t *testing.T) {
 	if !strings.Contains(got, "jsdom") || strings.Contains(got, "--allow-sys") {
 		t.Errorf("puppeteer: %q", got)
 	}
+	got = e.explain(&thrown{kind: "Error", message: "Could not find Chrome (ver. 1.2). This can occur if either\n 1. you did (e.g. `npx`) or\n 2. your cache (which is: .cache).\nFor (2), check https://pptr.dev/guides/configuration."}).Message
+	if want := "Could not find Chrome (ver. 1.2); " + noWindow; got != want {
+		t.Errorf("puppeteer: %q, want %q", got, want)
+	}
 }
 
 // TestWays has errors whose messages do not say what to do.
