@@ -101,8 +101,9 @@ func (e *ending) advised(message, thrown, stack string) string {
 }
 
 // placeOf returns the place in the program of what has no frames: the await of a promise that
-// is never settled, the throw of what is not an Error, the start of a Worker that is a text,
-// and the import of what is not there. The first three are known where there is only one.
+// is never settled or that a package rejects, the throw of what is not an Error or has no
+// stack, the start of a Worker that is a text, and the import of what is not there. All but
+// the last are known where there is only one.
 func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
 	m := unnamed.FindStringSubmatch(t.message)
 	switch {
@@ -117,9 +118,12 @@ func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
 	case t.stack == thrownAs+t.message:
 		return e.placeOfValue(t)
 	case t.stack == t.kind+": "+t.message:
-		return e.placeOfClass(t.kind)
+		at = e.placeOfClass(t.kind)
 	case e.workers:
 		return e.workerPlace(t)
+	}
+	if top := e.awaits(); at.Line == 0 && t.escaped && !t.load && len(top) == 1 {
+		return top[0] // of a package's promise
 	}
 	return at
 }

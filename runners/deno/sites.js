@@ -14,9 +14,10 @@ function whole(thrown) {
   return same && getPrototypeOf(thrown) !== getPrototypeOf(frameless) && thrown.name === "Error" ? frameless : thrown;
 }
 
-// original returns the error of which import made another one, without its class, since it
-// inherits from Error without being one to V8, as those of rxjs and of many older packages
-// do. The module fails with the same error again, and a promise before import's has it.
+// original returns the error of which import made another one, without its class, since to
+// V8 it has no frames: it inherits from Error as before there were classes, as those of rxjs
+// and of many older packages do, or its stack was assigned. The module fails with the same
+// error again, and a promise before import's has it.
 async function original(thrown) {
   if (thrown?.code !== "ERR_MODULE_NOT_FOUND" || thrown.name !== "Error" || orders.load) return thrown;
   const { core } = internals, made = [];
@@ -27,7 +28,7 @@ async function original(thrown) {
   await then(again, undefined, () => {});
   for (let i = 0; i < made.length; i++) {
     const [, error] = core.getPromiseDetails(made[i]);
-    if (error instanceof NativeError && !core.isNativeError(error) && NativeString(error.message) === thrown.message) return error;
+    if (error instanceof NativeError && error.code !== thrown.code && NativeString(error.message) === thrown.message) return error;
   }
   return thrown;
 }
