@@ -326,7 +326,7 @@ else try {
   else if (typeof exported === "object" && exported !== null && resultProperty in exported) give(exported[resultProperty]);
 } catch (thrown) {
   if (orders.load && thrown === 0) exit(0);
-  thrown = await original(thrown);
+  thrown = await asThrown(thrown);
   if (!orders.exits || !heard(thrown)) {
     blame("t", thrown);
     if (orders.exits) exitByError();

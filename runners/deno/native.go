@@ -27,6 +27,7 @@ var natives = []struct{ names, instead string }{
 	{`sqlite|libsql|duckdb`, `node:sqlite does without (new DatabaseSync(":memory:")), and so does better-sqlite3`},
 	{`sharp|canvas`, "jimp and SVG do without, as does Pillow in Python"},
 	{`argon2|bcrypt|sodium|xxhash|farmhash`, "hash-wasm (argon2id, xxhash64), bcryptjs and node:crypto do without"},
+	{`^leveldown`, "memory-level and node:sqlite do without, as does pouchdb-core with the plugin pouchdb-adapter-memory"},
 	{`level|rocksdb|lmdb`, "memory-level and node:sqlite do without"},
 	{`^rolldown`, `rollup and "vite@7" do without`},
 	{`rollup`, "@rollup/wasm-node does without"},

@@ -43,13 +43,15 @@ func TestNative(t *testing.T) {
 	for code, want := range map[string]string{
 		`import "npm:vite@8"`:         `vite needs the machine code of rolldown, which the permissions of this server do not include (--allow-ffi); rollup and "vite@7"`,
 		`import "npm:rolldown@1.3.2"`: "rolldown has machine code, which the permissions of this server do not include (--allow-ffi); rollup",
-		`import { encode } from "npm:cbor-x@1.6.6"; throw Error("encoded " + encode([1]).length)`:                                             "encoded 2",
-		`require("npm:bcrypt@6").hashSync("a", 4)`:                                                                                            "bcrypt has machine code",
-		`import { nope } from "lodash"; nope`:                                                                                                 "does not provide an export named 'nope'",
-		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`:                                                                      "does not provide an export named 'debouce'",
+		`import { encode } from "npm:cbor-x@1.6.6"; throw Error("encoded " + encode([1]).length)`: "encoded 2",
+		`import P from "npm:pouchdb@9"; P`: "pouchdb-core with the plugin pouchdb-adapter-memory",
+		`import x from "node-xlsx"; throw Error(x.parse(x.build([{ name: "S", data: [[1]] }]))[0].name + " built")`: "S built",
+		`require("npm:bcrypt@6").hashSync("a", 4)`:                       "bcrypt has machine code",
+		`import { nope } from "lodash"; nope`:                            "does not provide an export named 'nope'",
+		`import { chunk, debouce } from "lodash"; debouce(chunk([], 1))`: "does not provide an export named 'debouce'",
 		`import { build } from "esbuild"; await build({ stdin: { contents: 'import "x"' }, bundle: true, write: false, logLevel: "silent" })`: "no node_modules",
 		`require("child_process").execFileSync("/x/esbuild-wasm/1/bin/other", ["--version"])`:                                                 "--allow-run",
-		`import "drizzle-orm/libsql"`:                                                                                                         "@libsql has machine code",
+		`import "drizzle-orm/libsql"`: "@libsql has machine code",
 	} {
 		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {
 			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)

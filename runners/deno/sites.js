@@ -14,11 +14,11 @@ function whole(thrown) {
   return same && getPrototypeOf(thrown) !== getPrototypeOf(frameless) && thrown.name === "Error" ? frameless : thrown;
 }
 
-// original returns the error of which import made another one, without its class, since to
+// asThrown returns the error of which import made another one, without its class, since to
 // V8 it has no frames: it inherits from Error as before there were classes, as those of rxjs
 // and of many older packages do, or its stack was assigned. The module fails with the same
 // error again, and a promise before import's has it.
-async function original(thrown) {
+async function asThrown(thrown) {
   if (thrown?.code !== "ERR_MODULE_NOT_FOUND" || thrown.name !== "Error" || orders.load) return thrown;
   const { core } = internals, made = [];
   let sees = true;

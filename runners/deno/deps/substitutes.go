@@ -23,10 +23,11 @@ func (r *resolution) usual(p Package) Package {
 
 // majors are the versions of packages that do what programs expect of them.
 var majors = map[string]string{
-	"js-yaml":    "4",  // the last with a default export, and that merges << keys
-	"msw":        "2",  // the last that replaces requests and not only the sockets, which Deno's node:http has others of
-	"nock":       "14", // the same
-	"typescript": "6",  // the last with the compiler's functions
+	"js-yaml":    "4",    // the last with a default export, and that merges << keys
+	"msw":        "2",    // the last that replaces requests and not only the sockets, which Deno's node:http has others of
+	"nock":       "14",   // the same
+	"node-xlsx":  "0.21", // the last with dependencies of npm alone
+	"typescript": "6",    // the last with the compiler's functions
 }
 
 // pureMajors are the last versions of packages that need no machine code, but for rollup's
