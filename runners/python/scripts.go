@@ -69,13 +69,16 @@ func scripts(tree fs.FS) (fs.FS, error) {
 	return m.FS(), nil
 }
 
+// maxScriptName bounds the names of scripts, in bytes: they are names of files.
+const maxScriptName = 200
+
 // entryPoint is a console script: a function, which may be an attribute of an
 // object.
 type entryPoint struct{ name, module, object string }
 
 var (
 	scriptSection = regexp.MustCompile(`^\[\s*(console|gui)_scripts\s*\]$`)
-	scriptLine    = regexp.MustCompile(`^([\pL\pN._+-]{1,200})\s*[=:]\s*([\pL\pN._]+)\s*:\s*([\pL\pN._]+)\s*(\[[^\]]*\])?$`)
+	scriptLine    = regexp.MustCompile(`^([\pL\pN._+-]+)\s*[=:]\s*([\pL\pN._]+)\s*:\s*([\pL\pN._]+)\s*(\[[^\]]*\])?$`)
 )
 
 // entryPoints returns the console scripts in an entry_points.txt. Lines that are
@@ -91,7 +94,7 @@ func entryPoints(r io.Reader) (points []entryPoint, err error) {
 			within = scriptSection.MatchString(line)
 			continue
 		}
-		if m := scriptLine.FindStringSubmatch(line); within && m != nil && m[1] != "." && m[1] != ".." {
+		if m := scriptLine.FindStringSubmatch(line); within && m != nil && m[1] != "." && m[1] != ".." && len(m[1]) <= maxScriptName {
 			points = append(points, entryPoint{m[1], m[2], m[3]})
 		}
 	}
