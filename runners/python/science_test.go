@@ -140,6 +140,10 @@ narrow = np.array([1, 2], dtype=np.int32)
 assert kinds(narrow, np.array(narrow), np.arange(3, dtype="i4"), np.array([narrow, narrow]), np.full(2, np.int32(1)), narrow * 2) == {"int32"} and kinds(np.array([True]), np.zeros(2, bool)) == {"bool"}
 assert kinds(np.array([1, 2.5]), np.arange(3.0), np.zeros(2), np.full(2, 1.5)) == {"float64"} and kinds(np.array([]), np.array([[]])) == {"float64"} and np.array(["a"]).dtype.kind == "U"
 assert repr(np.arange(3)) == repr(np.random.default_rng(0).integers(0, 1, 3) + [0, 1, 2]) == "array([0, 1, 2])" and type(np.random.randint(5)) is int and np.random.randint([1, 1], [2, 2]).tolist() == [1, 1]
+i, floats = np.array([0, 2, 1]), np.arange(6.0)
+floats.put(i, 9); np.put(floats, i[1:], [7, 8])
+assert floats.tolist() == [9, 8, 7, 3, 4, 5] and np.choose(i, [i, i + 3, i + 6]).tolist() == i.choose([i, i + 3, i + 6]).tolist() == [0, 8, 4] and floats[:3].repeat(i).tolist() == [8, 8, 7] and np.add.reduceat(floats, i).tolist() == [17, 7, 27]
+assert np.random.binomial(np.array([3, 5]), 1).tolist() == [3, 5] and np.int_(2**40) == np.where([True], 2**40, 0)[0] == 2**40
 assert np.repeat([1.5, 2], long // 2**30).tolist() == [1.5] and np.zeros(long[1:]).shape == (5,) and np.bincount(np.array([1, 1])).tolist() == [0, 2]
 np.random.seed(7); state = np.random.randint(0, 100, 5).tolist()
 s = pd.Series(["3000000000", "1"])

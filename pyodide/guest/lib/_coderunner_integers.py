@@ -46,8 +46,9 @@ _INDEXES = (  # functions that return indexes or counts
 _DRAWS = "binomial", "choice", "geometric", "hypergeometric", "negative_binomial", "permutation", "poisson"
 
 
-def _widening_result(make, narrow, wide, asked=None):
-    """A function whose results have 64 bits, unless what it is given has less."""
+def _widening_result(make, narrow, wide, asked=None, given=None):
+    """A function whose results have 64 bits, unless what it is given has less. given
+    changes its arguments before."""
 
     def widened(of):
         return of.astype(wide) if getattr(of, "dtype", None) is narrow else of
@@ -59,7 +60,7 @@ def _widening_result(make, narrow, wide, asked=None):
 
     @functools.wraps(make)
     def made(*args, **options):
-        result = make(*args, **options)
+        result = make(*(given(args) if given else args), **options)
         if type(result) is not tuple and getattr(result, "dtype", None) is not narrow or _libraries(sys._getframe(1)) or not asked(args):
             return result
         return tuple(map(widened, result)) if type(result) is tuple else widened(result)
@@ -102,14 +103,27 @@ def widen(np):
             setattr(np, name, widening(name, make, place))
     for name in _INDEXES:
         setattr(np, name, _widening_result(getattr(np, name), narrow, wide))
-    np.where = _widening_result(np.where, narrow, wide, lambda args: len(args) == 1 or all(type(a) is int for a in args[1:]))
+    np.where = _widening_result(
+        np.where,
+        narrow,
+        wide,
+        asked=lambda args: len(args) == 1 or all(type(a) is int for a in args[1:]),
+        given=lambda args: tuple(wide.type(a) if type(a) is int and abs(a) > 0x7FFFFFFF else a for a in args),
+    )
+    np.int_, np.uint = np.int64, np.uint64
     np._core.arrayprint._typelessdata.append(wide.type)  # it is the default, and so is what indexes have
-    _widen_method(np.ndarray, wide)
+    _change_methods(np.ndarray, np.ufunc, narrow, wide)
 
 
-def _widen_method(array, wide):
-    """For ndarray.astype. The type cannot be changed but behind Python's back."""
-    methods = gc.get_referents(vars(array))[0]
+def _narrowed(of, narrow, wide):
+    """An array of indexes or counts as wide as an address, as it is where an index stands."""
+    return of.astype(narrow) if getattr(of, "dtype", None) is wide else of
+
+
+def _change_methods(array, ufunc, narrow, wide):
+    """For ndarray.astype, and the methods that take indexes of an address's width only.
+    The types cannot be changed but behind Python's back."""
+    methods, of_ufunc = gc.get_referents(vars(array))[0], gc.get_referents(vars(ufunc))[0]
     convert = methods["astype"]
 
     @functools.wraps(convert)
@@ -118,8 +132,21 @@ def _widen_method(array, wide):
             dtype = wide
         return convert(self, dtype, *args, **options)
 
+    def taking(method, position):
+        @functools.wraps(method)
+        def take(*args, **options):
+            if len(args) > position:
+                args = (*args[:position], _narrowed(args[position], narrow, wide), *args[position + 1 :])
+            return method(*args, **options)
+
+        return take
+
     methods["astype"] = astype
-    ctypes.pythonapi.PyType_Modified(ctypes.py_object(array))
+    for name, position in ("choose", 0), ("put", 1), ("repeat", 1):
+        methods[name] = taking(methods[name], position)
+    of_ufunc["reduceat"] = taking(of_ufunc["reduceat"], 2)
+    for of in array, ufunc:
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(of))
 
 
 def widen_random(module):
@@ -128,8 +155,14 @@ def widen_random(module):
         return
     from numpy import dtype, int64
 
+    narrow, wide = dtype("l"), dtype("q")
+
+    def counts(args):
+        return tuple(_narrowed(a, narrow, wide) for a in args)
+
     for name in _DRAWS:
-        setattr(module, name, _widening_result(getattr(module, name), dtype("l"), dtype("q")))
+        given = None if name in ("choice", "permutation") else counts
+        setattr(module, name, _widening_result(getattr(module, name), narrow, wide, given=given))
 
     draw = module.randint
 

@@ -98,8 +98,7 @@ def sum_methods(module):
 
 
 def sum_functions(module):
-    """So have numpy.sum, prod, cumsum and cumprod. The methods cumsum and cumprod are C.
-    numpy.repeat takes numbers of 64 bits, too."""
+    """So have numpy.sum, prod, cumsum and cumprod. The methods cumsum and cumprod are C."""
     reduce, apply, asarray = module._wrapreduction, module._wrapfunc, module.asarray
 
     def sum_type(of):
@@ -116,8 +115,6 @@ def sum_functions(module):
     def _wrapfunc(obj, method, *args, **options):
         if method in ("cumsum", "cumprod") and type(obj) in _ARRAYS and options.get("dtype") is options.get("out") is None:
             options["dtype"] = sum_type(obj)
-        if method == "repeat" and args and getattr(args[0], "dtype", None) == "q":
-            args = (args[0].astype("p", casting="same_kind"),)
         return apply(obj, method, *args, **options)
 
     _ARRAYS = module.mu.ndarray, list, tuple, range
