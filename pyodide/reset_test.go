@@ -174,7 +174,7 @@ func TestNotReused(t *testing.T) {
 		"refused": {Code: "try:\n    bytearray(1 << 30)\nexcept MemoryError:\n    pass"},
 		"ctypes":  {Code: "import ctypes\nctypes.pythonapi.Py_IncRef"},
 		"killed":  {Code: "import os\nos._exit(1)"},
-		"stopped": {Code: "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    while True: pass", Timeout: 50 * time.Millisecond},
+		"stopped": {Code: "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    while True: pass", Timeout: time.Second},
 	} {
 		in := restored(t, rt, memory)
 		in.key = poolKey{rt.base, memory}

@@ -351,7 +351,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         if change is None:
             return None
         spec = (_BUILTIN if name in sys.builtin_module_names else importlib.machinery.PathFinder).find_spec(name, path)
-        if spec is not None and spec.loader is not None:
+        origin = getattr(spec, "origin", None) or ""
+        if origin.startswith("/lib/") or origin in ("built-in", "frozen"):  # else one of the program's own
             spec.loader = _Changing(spec.loader, change)
         return spec
 
