@@ -101,10 +101,14 @@ func (in *installer) installModules(ctx context.Context, missing []pyodide.Impor
 			together = nil
 			continue
 		}
+		if len(must) == 1 && modules[failed.Packages[0].Name] == "" { // the one that needs it
+			p := failed.Packages[0]
+			failed.Packages = []runners.PackageError{{Name: must[0].String(), Reason: p.Name + ": " + p.Reason}}
+		}
 		known := true // all failed names are imports, and the index has none of them
 		for i, p := range failed.Packages {
 			module := modules[p.Name]
-			if module == "" || !strings.HasPrefix(p.Reason, resolver.NoSuchPackage) {
+			if module == "" || !strings.HasPrefix(p.Reason, resolver.NoSuchPackage) && !in.looksOwn(module) {
 				known = false
 				continue
 			}
@@ -116,6 +120,13 @@ func (in *installer) installModules(ctx context.Context, missing []pyodide.Impor
 		in.skip(failed.Packages)
 		must = slices.DeleteFunc(must, func(r requirement.Requirement) bool { return in.whyNot(r.Name) != "" })
 	}
+}
+
+// looksOwn reports whether a module, whose project cannot be installed, may be a package
+// of the program's own: it imports a module of that, and the project has its name.
+func (in *installer) looksOwn(module string) bool {
+	name := imports.Project(module, in.lock.ByImport).Name
+	return instead[name] == "" && regexp.MustCompile(`(?m)^[ \t]*(?:from|import)[ \t]+`+regexp.QuoteMeta(name)+`\.\w`).MatchString(in.code)
 }
 
 // projects returns requirements of the projects that have modules, and a module

@@ -70,6 +70,8 @@ def _widening_result(make, narrow, wide, asked=None, given=None):
 
 def widen(np):
     """For the functions of numpy and ndarray.astype."""
+    if not hasattr(np, "_core"):
+        return  # a package that is only called so
     narrow, wide = np.dtype("l"), np.dtype("q")
     if narrow == wide:
         return
@@ -149,6 +151,8 @@ def _change_methods(array, ufunc, narrow, wide):
 
 def widen_random(module):
     """For numpy.random, whose randint draws the same numbers either way."""
+    if not hasattr(module, "mtrand"):
+        return
     from numpy import dtype, int64
 
     narrow, wide = dtype("l"), dtype("q")
