@@ -89,11 +89,18 @@ func TestOwnModules(t *testing.T) {
 func TestNoSuchPackage(t *testing.T) {
 	x := newIndex(t)
 	x.module("six", "1.0")
+	x.module("stranger", "1.0", "absent")
 	r := x.newRunner(base{}, false, t.TempDir())
 	o := run(t, r, "print('begun')\nimport nowhere\n")
 	refused(t, o, "nowhere", "there is no package of this name", "the program imports nowhere")
 	if o.Stdout != "begun\n" || o.Error.Line != 2 || !strings.Contains(o.Error.Traceback, "ModuleNotFoundError") {
 		t.Errorf("%+v, stdout %q", o.Error, o.Stdout)
+	}
+	// Nor is that the index's package of the name cannot be had, if it may be another.
+	own := run(t, r, "print('begun')\nfrom stranger.inner import f\n")
+	refused(t, own, "stranger", "absent: ", "the program imports stranger.inner: if that is a file of its own, send it in files")
+	if own.Stdout != "begun\n" || own.Error.Line != 2 {
+		t.Errorf("%+v, stdout %q", own.Error, own.Stdout)
 	}
 	for code, want := range map[string]runners.Status{
 		"import sys\nif sys.argv:\n  sys.exit(0)\nimport nowhere":                               runners.Succeeded,
