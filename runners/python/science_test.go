@@ -144,6 +144,9 @@ i, floats = np.array([0, 2, 1]), np.arange(6.0)
 floats.put(i, 9); np.put(floats, i[1:], [7, 8])
 assert floats.tolist() == [9, 8, 7, 3, 4, 5] and np.choose(i, [i, i + 3, i + 6]).tolist() == i.choose([i, i + 3, i + 6]).tolist() == [0, 8, 4] and floats[:3].repeat(i).tolist() == [8, 8, 7] and np.add.reduceat(floats, i).tolist() == [17, 7, 27]
 assert np.random.binomial(np.array([3, 5]), 1).tolist() == [3, 5] and np.int_(2**40) == np.where([True], 2**40, 0)[0] == 2**40
+table = np.zeros(2, dtype=[("a", int), ("b", "i4"), ("c", float, (2,))])
+assert [table.dtype[n].str for n in "ab"] == ["<i8", "<i4"] and table.dtype["c"].shape == (2,) and np.genfromtxt(["n 3000000000"[2:], "5"], dtype=None)[1] * 2**31 == 5 * 2**31
+assert kinds(*np.unravel_index(floats.argmin(), (2, 3)), floats.argmax(), floats.argsort(), *np.triu_indices(3), np.mgrid[0:3, 0:3], *np.ogrid[0:3, 0:2], np.argpartition(floats, 2)) == {"int64"}
 assert np.repeat([1.5, 2], long // 2**30).tolist() == [1.5] and np.zeros(long[1:]).shape == (5,) and np.bincount(np.array([1, 1])).tolist() == [0, 2]
 np.random.seed(7); state = np.random.randint(0, 100, 5).tolist()
 s = pd.Series(["3000000000", "1"])

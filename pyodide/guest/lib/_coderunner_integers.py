@@ -17,9 +17,17 @@ def _libraries(frame):
     return frame.f_code.co_filename.startswith("/lib/")
 
 
-def _default(dtype):
-    """Whether a dtype means NumPy's default integer. Its own object is int32, too."""
-    return dtype is int or type(dtype) is str and dtype == "int"
+def _wider(dtype):
+    """What a dtype means where NumPy's default integer has 64 bits, None if it does not
+    say int. An object of the class dtype does not tell int from int32."""
+    if dtype is int or type(dtype) is str and dtype == "int":
+        return "q"
+    if type(dtype) is list:
+        fields = [(f[0], _wider(f[1]) or f[1], *f[2:]) if type(f) is tuple and len(f) > 1 else f for f in dtype]
+        return fields if fields != dtype else None
+    if type(dtype) is dict and "formats" in dtype:
+        return dtype | {"formats": [_wider(f) or f for f in dtype["formats"]]}
+    return None
 
 
 def _plain(value):
@@ -35,28 +43,25 @@ _DEFAULTS = {  # whether arguments without a dtype make an array of default inte
     "arange": lambda *args, **_: all(type(a) is int for a in args),
     "array": lambda of=None, *_, **options: _plain(of),
     "asarray": lambda of=None, *_, **options: _plain(of),
+    "genfromtxt": lambda *args, dtype=float, **_: dtype is None or args[1:2] == (None,),
     "full": lambda *args, fill_value=None, **_: type(args[1] if len(args) > 1 else fill_value) is int,
 }
 
 
-_INDEXES = (  # functions that return indexes or counts
-    "argmax", "argmin", "argsort", "argwhere", "bincount", "digitize", "flatnonzero", "histogram", "indices", "lexsort",
-    "nonzero", "searchsorted", "unique",
+_INDEXES = (  # functions that return indexes or counts, and methods
+    "argpartition", "argwhere", "bincount", "diag_indices", "digitize", "flatnonzero", "histogram", "indices", "lexsort",
+    "ravel_multi_index", "tril_indices", "triu_indices", "unravel_index",
 )  # fmt: skip
+_INDEX_METHODS = "argmax", "argmin", "argpartition", "argsort", "nonzero", "searchsorted"
 _DRAWS = "binomial", "choice", "geometric", "hypergeometric", "negative_binomial", "permutation", "poisson"
 
 
-def _widening_result(make, narrow, wide, asked=None, given=None):
-    """A function whose results have 64 bits, unless what it is given has less. given
-    changes its arguments before."""
+def _widening_result(make, narrow, wide, asked=lambda args: True, given=None):
+    """A function whose results have 64 bits, if its arguments ask for that. given changes
+    them before."""
 
     def widened(of):
         return of.astype(wide) if getattr(of, "dtype", None) is narrow else of
-
-    def plain(args):
-        return not args or getattr(args[0], "dtype", None) is not narrow
-
-    asked = asked or plain
 
     @functools.wraps(make)
     def made(*args, **options):
@@ -66,6 +71,12 @@ def _widening_result(make, narrow, wide, asked=None, given=None):
         return tuple(map(widened, result)) if type(result) is tuple else widened(result)
 
     return made
+
+
+def _asks_for(narrow):
+    """Whether a function that is given these arguments, and returns some of that, is not
+    given an array of 32 bits."""
+    return lambda args: not args or getattr(args[0], "dtype", None) is not narrow
 
 
 def widen(np):
@@ -86,23 +97,29 @@ def widen(np):
             dtype = None
             if options or len(args) > place:
                 dtype = args[place] if len(args) > place else options.get("dtype")
-                if _default(dtype) and not _libraries(sys._getframe(1)):
+                if (wider := _wider(dtype)) and not _libraries(sys._getframe(1)):
                     if len(args) > place:
-                        args = args[:place] + (wide,) + args[place + 1 :]
+                        args = args[:place] + (wider,) + args[place + 1 :]
                     else:
-                        options["dtype"] = wide
+                        options["dtype"] = wider
             result = make(*args, **options)
-            if dtype is None and defaults and result.dtype is narrow and not _libraries(sys._getframe(1)) and defaults(*args, **options):
-                return convert(result, wide)
-            return result
+            if dtype is not None or not defaults or result.dtype is not narrow and not result.dtype.names:
+                return result
+            if _libraries(sys._getframe(1)) or not defaults(*args, **options):
+                return result
+            fields = [(name, wide if result.dtype[name] is narrow else result.dtype[name]) for name in result.dtype.names or ()]
+            return convert(result, fields or wide)
 
         return made
 
     for name, place in _DTYPE.items():
         if make := getattr(np, name, None):
             setattr(np, name, widening(name, make, place))
-    for name in _INDEXES:
+    for name in _INDEXES + _INDEX_METHODS:
         setattr(np, name, _widening_result(getattr(np, name), narrow, wide))
+    np.unique = _widening_result(np.unique, narrow, wide, asked=_asks_for(narrow))
+    for of in type(np.mgrid), type(np.ogrid):
+        of.__getitem__ = _widening_result(of.__getitem__, narrow, wide)
     np.where = _widening_result(
         np.where,
         narrow,
@@ -128,8 +145,8 @@ def _change_methods(array, ufunc, narrow, wide):
 
     @functools.wraps(convert)
     def astype(self, dtype, *args, **options):
-        if _default(dtype) and not _libraries(sys._getframe(1)):
-            dtype = wide
+        if (wider := _wider(dtype)) and not _libraries(sys._getframe(1)):
+            dtype = wider
         return convert(self, dtype, *args, **options)
 
     def taking(method, position):
@@ -142,6 +159,8 @@ def _change_methods(array, ufunc, narrow, wide):
         return take
 
     methods["astype"] = astype
+    for name in _INDEX_METHODS:
+        methods[name] = _widening_result(methods[name], narrow, wide)
     for name, position in ("choose", 0), ("put", 1), ("repeat", 1):
         methods[name] = taking(methods[name], position)
     of_ufunc["reduceat"] = taking(of_ufunc["reduceat"], 2)
@@ -161,16 +180,19 @@ def widen_random(module):
         return tuple(_narrowed(a, narrow, wide) for a in args)
 
     for name in _DRAWS:
-        given = None if name in ("choice", "permutation") else counts
-        setattr(module, name, _widening_result(getattr(module, name), narrow, wide, given=given))
+        if name in ("choice", "permutation"):
+            wider = _widening_result(getattr(module, name), narrow, wide, asked=_asks_for(narrow))
+        else:
+            wider = _widening_result(getattr(module, name), narrow, wide, given=counts)
+        setattr(module, name, wider)
 
     draw = module.randint
 
     @functools.wraps(draw)
     def randint(low, high=None, size=None, dtype=int):
         libraries = _libraries(sys._getframe(1))
-        drawn = draw(low, high, size, int64 if _default(dtype) and not libraries else dtype)
-        if libraries or not _default(dtype):
+        drawn = draw(low, high, size, int64 if _wider(dtype) and not libraries else dtype)
+        if libraries or not _wider(dtype):
             return drawn
         return drawn if getattr(drawn, "ndim", 0) else int(drawn)
 
@@ -183,6 +205,6 @@ def widen_pandas(module):
 
     @functools.wraps(find)
     def pandas_dtype(dtype):
-        return find("int64" if _default(dtype) else dtype)
+        return find(_wider(dtype) or dtype)
 
     module.pandas_dtype = pandas_dtype
