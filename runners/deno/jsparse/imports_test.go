@@ -94,7 +94,7 @@ import("k\n"); import ( /* c */ 'l' /* d */ ); if (/import "no12"/.test(s)) requ
 	if got, want := list(jsx), "react! d! b! f"; got != want {
 		t.Errorf("specifiers with tags %s, want %s", got, want)
 	}
-	if got, want := list(jsx+" = /"), "react! c d! b!"; got != want {
+	if got, want := list(jsx+" = /"), "react! d! b! f c"; got != want {
 		t.Errorf("specifiers of a pattern %s, want %s", got, want)
 	}
 	types := "import type { A } from 'a'; import type from 'b'; export type { C } from 'c'; import type D from 'd'; import type from from 'e'; import { type F } from 'f'"

@@ -15,9 +15,14 @@ var loose = regexp.MustCompile(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?
 func Parse(source string, o Options) *Program {
 	source = unfenced(source)
 	if o.Tags || strings.Contains(source, "</") || strings.Contains(source, "/>") {
-		if p := parse(source, o, true); p.Certain && p.Tags || o.Tags {
+		p := parse(source, o, true)
+		if p.Certain && p.Tags || o.Tags {
 			return p
 		}
+		if plain := parse(source, o, false); plain.Certain || !p.Tags {
+			return plain
+		}
+		return p // which Deno then says what is wrong with
 	}
 	return parse(source, o, false)
 }
