@@ -1,4 +1,4 @@
-"""Programs that define tests and do nothing else: module _coderunner_tests."""
+"""Programs that define tests and leave it to others to run them: module _coderunner_tests."""
 
 import ast
 import importlib.util
@@ -28,25 +28,93 @@ _OF_OPTIONS = ("pytest_cov", "pytest_timeout", "pytest_rerunfailures", "pytest_h
 
 
 def framework(body):
-    """The framework of a program whose statements only define, tests among them:
-    "pytest", "unittest" or ""."""
-    pytest, cases, functions = False, False, False
+    """The framework of the tests that a program defines and does not run itself, if
+    its statements otherwise only prepare them: "pytest", "unittest" or ""."""
+    if body and _is_call(body[-1]):
+        return ""  # for its value
+    pytest, cases, functions, own, bases = False, False, False, set(), set(_CASES)
     for node in body:
-        if type(node) is ast.Expr and type(node.value) is ast.Constant:
-            continue
-        if not isinstance(node, _DEFINITIONS) and not _tries_imports(node):
+        if not _prepares(node, own):
             return ""
         if isinstance(node, _IMPORTS):
             names = [node.module or ""] if type(node) is ast.ImportFrom else [alias.name for alias in node.names]
             pytest |= "pytest" in names
         elif isinstance(node, _FUNCTIONS):
             functions |= _is_test(node)
-        elif type(node) is ast.ClassDef and any(isinstance(n, _FUNCTIONS) and n.name.startswith("test") for n in node.body):
-            cases |= any(getattr(b, "attr", getattr(b, "id", "")) in _CASES for b in node.bases)
-            functions |= node.name.startswith("Test") and any(map(_is_test, node.body))
-    if functions or cases and pytest:
-        return "pytest"
-    return "unittest" if cases else ""
+        elif type(node) is ast.ClassDef:
+            tests = any(isinstance(n, _FUNCTIONS) and n.name.startswith("test") for n in node.body)
+            if any(_name(b) in bases for b in node.bases):
+                bases.add(node.name)
+                cases |= tests
+            functions |= tests and node.name not in bases and node.name.startswith("Test") and any(map(_is_test, node.body))
+    if not (functions or cases) or any(_runs_tests(node, own) for node in body):
+        return ""
+    return "pytest" if functions or pytest else "unittest"
+
+
+_BLOCKS = (ast.If, ast.For, ast.With, ast.Try)
+_SETTING = (*_DEFINITIONS, ast.AugAssign, ast.Delete, ast.Pass, ast.Raise, ast.TypeAlias)
+
+# What is called to see or to run something.
+_DOING = frozenset("display echo exec exit input main pprint print run run_until_complete show stdout testmod".split())
+_RUNNERS = ("TextTestRunner", "main", "globals")
+
+
+def _prepares(node, own):
+    """Whether a statement only defines, or configures what the program imports. Adds to
+    own the names that stand for what the program defines."""
+    todo = [node]
+    while todo:  # a chain of elif is as deep as it is long
+        node = todo.pop()
+        if type(node) is ast.Expr:
+            if type(node.value) is not ast.Constant and not (_is_call(node) and _configures(node.value.func, own)):
+                return False
+        elif isinstance(node, _BLOCKS):
+            if type(node) is ast.For:
+                own.update(n.id for n in ast.walk(node.target) if type(n) is ast.Name)
+            if not _tries_imports(node):
+                inner = [*node.body, *getattr(node, "orelse", ()), *getattr(node, "finalbody", ())]
+                for handler in getattr(node, "handlers", ()):
+                    inner += handler.body
+                todo += reversed(inner)
+        elif not isinstance(node, _SETTING):
+            return False
+        elif isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+            own.add(node.name)
+        elif type(node) is ast.Assign and type(node.value) is ast.Call and _root(node.value.func) in own:
+            own.update(target.id for target in node.targets if type(target) is ast.Name)
+    return True
+
+
+def _is_call(node):
+    return type(node) is ast.Expr and type(node.value) is ast.Call
+
+
+def _configures(function, own):
+    """Whether calling a function neither shows nor runs something. What the program
+    defines itself may do either."""
+    names = _name(function), _name(getattr(function, "value", None))
+    return _DOING.isdisjoint(names) and _root(function) not in own
+
+
+def _name(node):
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+def _root(function):
+    """The name of a function, of the object whose method it is, or of that one's class."""
+    node = function.value if type(function) is ast.Attribute else function
+    return getattr(node.func if type(node) is ast.Call else node, "id", "")
+
+
+def _runs_tests(node, own):
+    """Whether a statement that defines nothing names tests, or calls what runs them."""
+    if isinstance(node, (*_IMPORTS, *_FUNCTIONS, ast.ClassDef)):
+        return False
+    return any(
+        type(n) is ast.Name and n.id.startswith("test_") and type(n.ctx) is ast.Load and n.id in own or type(n) is ast.Call and _name(n.func) in _RUNNERS
+        for n in ast.walk(node)
+    )
 
 
 def _tries_imports(node):
@@ -55,7 +123,11 @@ def _tries_imports(node):
 
 
 def _is_test(node):
-    return isinstance(node, _FUNCTIONS) and node.name.startswith("test_") and any(type(n) in (ast.Assert, ast.With, ast.AsyncWith) for n in ast.walk(node))
+    return isinstance(node, _FUNCTIONS) and node.name.startswith("test_") and any(map(_asserts, ast.walk(node)))
+
+
+def _asserts(node):
+    return type(node) in (ast.Assert, ast.With, ast.AsyncWith) or type(node) is ast.Call and _name(node.func).startswith("assert_")
 
 
 def plugins(tree, text):
