@@ -245,20 +245,19 @@ func (k *Kernel) Failure() error {
 // Settle waits until no process runs, but not longer than grace, for what a main process
 // that has ended left behind: tee of exec > >(tee log) still reads what it was sent.
 func (k *Kernel) Settle(ctx context.Context, grace time.Duration) {
-	if !slices.ContainsFunc(k.Processes(), func(p *Process) bool { _, ended := p.Status(); return p.own && !ended }) {
-		return
-	}
-	settled := make(chan struct{})
-	go func() {
-		k.running.Wait()
-		close(settled)
-	}()
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case <-settled:
-	case <-timer.C:
-	case <-ctx.Done():
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	for {
+		list := k.Processes()
+		left := slices.IndexFunc(list, func(p *Process) bool { _, ended := p.Status(); return p.own && !ended })
+		if left < 0 {
+			return
+		}
+		select {
+		case <-list[left].Done():
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
