@@ -101,7 +101,7 @@ func (in *installer) installModules(ctx context.Context, missing []pyodide.Impor
 			together = nil
 			continue
 		}
-		if len(must) == 1 && modules[failed.Packages[0].Name] == "" { // the one that needs it
+		if len(must) == 1 && modules[failed.Packages[0].Name] == "" && in.looksOwn(modules[must[0].String()]) { // the one that needs it
 			p := failed.Packages[0]
 			failed.Packages = []runners.PackageError{{Name: must[0].String(), Reason: p.Name + ": " + p.Reason}}
 		}
