@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,10 @@ func TestAssets(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"a.py": "import c\nopen('d.py')", "b.py": "import six", "c.py": "", "d.py": "", "notes.txt": "",
+		"lib/u.js": "import 'left-pad'; import './v.js'", "lib/v.js": "", "lib/w.json": "", "lib/p.py": "",
 		"x.js": "import './z.js'", "y.js": "import 'left-pad'", "z.js": "",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,6 +34,13 @@ func TestAssets(t *testing.T) {
 		{"main.js", "import x from './x'; globSync('*.js')", "x.js z.js", "y.js"},
 		{"main.js", "for (const f of globSync('*.js')) await import('./' + f)", "x.js y.js z.js", ""},
 		{"main.js", "for (const f of globSync('*.js')) require(f)", "x.js y.js z.js", ""},
+		{"main.js", "const tags = ['lib', 'x'].length", "lib/p.py lib/w.json", "lib/u.js lib/v.js"},
+		{"main.js", "import './x.js'; readdirSync('lib')", "lib/p.py lib/w.json x.js z.js", "lib/u.js lib/v.js"},
+		{"main.js", "import u from './lib/u'; readdirSync('lib')", "lib/p.py lib/u.js lib/v.js lib/w.json", ""},
+		{"main.js", "const u = require('./lib')", "lib/p.py lib/u.js lib/v.js lib/w.json", ""},
+		{"main.js", "for (const f of readdirSync('lib')) await import(`./lib/${f}`)", "lib/p.py lib/u.js lib/v.js lib/w.json", ""},
+		{"main.py", "os.listdir('lib')", "lib/p.py lib/w.json", "lib/u.js lib/v.js"},
+		{"main.sh", "ls lib", "lib/p.py lib/u.js lib/v.js lib/w.json", ""},
 		{"main.sh", "for f in [ab].py; do python $f; done", "a.py b.py c.py d.py", ""},
 	} {
 		l := runners.ParseLanguage(filepath.Ext(tt.name)[1:])

@@ -41,6 +41,7 @@ type beside struct {
 	shell   bool            // whether the program is one of bash, in which any word may name a directory
 	entries int             // that patterns have read
 	asset   bool            // whether what is taken is an asset
+	imports map[string]bool // directories that texts of JavaScript import
 	runs    bool            // whether a text may run files that it does not name
 
 	above     bool            // as in runOptions
@@ -60,7 +61,7 @@ type text struct {
 // Where it is below the current directory and names files above its own, its directory
 // is the current one.
 func filesFor(o runOptions, program string, below bool, code string, l runners.Language, args []string, warn io.Writer) (_ []runners.File, err error) {
-	b := &beside{known: map[string]bool{}, knownHere: map[string]bool{}, left: runners.MaxFilesBytes, above: o.above, warn: warn}
+	b := &beside{known: map[string]bool{}, imports: map[string]bool{}, knownHere: map[string]bool{}, left: runners.MaxFilesBytes, above: o.above, warn: warn}
 	dir := "."
 	if program != "-" {
 		if real, err := filepath.EvalSymlinks(program); err == nil {
@@ -178,6 +179,9 @@ func (b *beside) search(t text) {
 	}
 	for _, name := range names {
 		b.takeMapped(name)
+	}
+	for _, dir := range importedDirs(t.code, t.dir) {
+		b.imports[dir] = b.imports[dir] || !t.asset
 	}
 	if flask.MatchString(t.code) {
 		names = append(names, "templates", "static")

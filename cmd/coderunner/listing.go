@@ -67,8 +67,10 @@ func (b *beside) takeNamed() {
 		if err != nil && b.lists && !b.shell {
 			fmt.Fprintf(b.warn, "coderunner: %s: %v, so the program does not see it\n", printable(dir), err)
 		}
-		for _, f := range b.files[before:] {
-			b.read(f)
+		for i := range b.files[before:] {
+			f := &b.files[before+i]
+			f.Asset = !b.imports[dir] && isScript(f.Path)
+			b.read(*f)
 		}
 	}
 	b.dirs = nil
