@@ -32,7 +32,7 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 	code := []byte(o.code + o.eval)
 	if file != "" {
 		if code, err = readFile(ctx, file, limit+1); errors.Is(err, syscall.EISDIR) {
-			return req, nil, fmt.Errorf("%s: is a directory: name a program in it", file)
+			return req, nil, fmt.Errorf("%s: is a directory: %s", file, programIn(file))
 		} else if err != nil {
 			return req, nil, err
 		}

@@ -147,6 +147,9 @@ func newSettings(flags *pflag.FlagSet) *cobra.Command {
 
 // suggestFlag adds to the error of an unknown flag the one that was meant.
 func suggestFlag(cmd *cobra.Command, err error) error {
+	if module, ok := errors.AsType[moduleError](err); ok {
+		return module
+	}
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return err

@@ -64,7 +64,8 @@ func newRun(cfg *Config) *cobra.Command {
 	addLanguage(cmd, &o.language)
 	cmd.Flags().VarP((*onceValue)(&o.code), "code", "c", "`CODE` of the program, instead of a file")
 	cmd.Flags().VarP((*onceValue)(&o.eval), "eval", "e", "`CODE` of the program, as Node calls it")
-	_ = cmd.Flags().MarkHidden("eval") // the flag is there
+	cmd.Flags().VarP(moduleFlag{}, "module", "m", "as Python's")
+	_, _ = cmd.Flags().MarkHidden("eval"), cmd.Flags().MarkHidden("module") // the flags are there
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` such as \"pydantic>=2\" or npm:zod@3; may be repeated")
 	cmd.Flags().BoolVar(&o.locked, "locked", false, `refuse packages that are not in the program's lock (see "coderunner lock")`)
 	addFiles(cmd, &o)
