@@ -20,7 +20,8 @@ type Request struct {
 	Unlisted bool     // nobody gave it that name, so directory listings leave it out
 	Packages []string // "pydantic>=2", "npm:zod@3"
 	Args     []string
-	Files    []File // written to the working directory before the run
+	Own      []string // names of modules that no package is installed for; in Python
+	Files    []File   // written to the working directory before the run
 	Limits   Limits
 
 	// Stdin is the program's standard input; nil is empty. It is read from a

@@ -21,10 +21,12 @@ var (
 	above = regexp.MustCompile(`["'/]\.\.["'/]|\.parent\.parent\b|\.parents\[[1-9]|dirname\([^()\n]*dirname\(|\bpardir\b`)
 	// surelyAbove matches those of them that are no text of another kind.
 	surelyAbove = regexp.MustCompile(`\.parent\.parent\b|\.parents\[[1-9]|dirname\([^()\n]*dirname\(|(?:__file__|__dirname|\bimport\.meta|\bcwd\(\)|\bsys\.path|\bdirname|BASH_SOURCE|\$0)[^\n]*["'/]\.\.["'/]`)
-	relative    = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*from[ \t]+(\.+)[\pL\pN_.]*[ \t]+import\b`)
-	imported    = regexp.MustCompile(`(?:\bfrom|\bimport|\bimport\(|\brequire\()\s*(?:"(\.\./[^"*?\[\n]+)"|'(\.\./[^'*?\[\n]+)')`)
-	upWord      = regexp.MustCompile(`\.\./[\pL\pN_./+-]{1,255}`)
-	plainPath   = regexp.MustCompile(`^[\w./-]+\.[cm]?[jt]sx?$`)
+	// twoAbove matches texts that name what is above that.
+	twoAbove  = regexp.MustCompile(`\.parent\.parent\.parent\b|\.parents\[[2-9]|dirname\([^()\n]*dirname\([^()\n]*dirname\(|\.\./\.\.|["']\.\.["']\s*,\s*["']\.\.["']`)
+	relative  = regexp.MustCompile(`(?m)(?:^|[;:])[ \t]*from[ \t]+(\.+)[\pL\pN_.]*[ \t]+import\b`)
+	imported  = regexp.MustCompile(`(?:\bfrom|\bimport|\bimport\(|\brequire\()\s*(?:"(\.\./[^"*?\[\n]+)"|'(\.\./[^'*?\[\n]+)')`)
+	upWord    = regexp.MustCompile(`\.\./[\pL\pN_./+-]{1,255}`)
+	plainPath = regexp.MustCompile(`^[\w./-]+\.[cm]?[jt]sx?$`)
 )
 
 // looksUp reports whether a program is below the current directory and names files above
@@ -101,7 +103,11 @@ func placeAbove(req *runners.Request) {
 		req.Files[i].Path = path.Join(dir, f.Path)
 	}
 	req.Filename, req.Dir, req.Below = path.Join(dir, req.Filename), dir, true
-	req.Files = slices.DeleteFunc(req.Files, func(f runners.File) bool { return f.Path == req.Filename }) // --dir ..
+	known := map[string]bool{req.Filename: true}
+	req.Files = slices.DeleteFunc(req.Files, func(f runners.File) bool { // --dir .. has it, too
+		defer func() { known[f.Path] = true }()
+		return known[f.Path]
+	})
 }
 
 // tellNamedAbove says which flags add the files above the current directory that a text
@@ -141,10 +147,18 @@ func (b *beside) tellAbove(code string, l runners.Language) {
 		looks = looks || len(found) > 0
 	}
 	if looks {
-		from, dir := filepath.Dir(fromHere(b.dir)), filepath.Base(b.dir)
-		if fromHere(b.dir) == "." {
-			from = ".."
+		levels := 1
+		if twoAbove.MatchString(code) {
+			levels = 2
 		}
-		fmt.Fprintf(b.warn, "coderunner: the program sees nothing above its directory: run it from there (cd %s && coderunner run %s)\n", printable(from), printable(path.Join(dir, b.program)))
+		at, name := b.dir, b.program
+		for range levels {
+			at, name = filepath.Dir(at), path.Join(filepath.Base(at), name)
+		}
+		from := fromHere(at)
+		if fromHere(b.dir) == "." {
+			from = path.Join("..", strings.Repeat("../", levels-1))
+		}
+		fmt.Fprintf(b.warn, "coderunner: the program sees nothing above its directory: run it from there (cd %s && coderunner run %s)\n", printable(from), printable(name))
 	}
 }

@@ -83,6 +83,9 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 	if req.Files, err = filesFor(o, file, req.Below, req.Code, req.Language, args, os.Stderr); err != nil {
 		return req, nil, err
 	}
+	if req.Language == runners.Python && !req.Below && file != "" && file != "-" {
+		req.Own = ownAbove(file, req.Code)
+	}
 	placeAbove(&req)
 	if file != "-" {
 		req.Stdin = programStdin(os.Stdin, req.Language)

@@ -261,6 +261,9 @@ func (j *job) moduleHint(message string) string {
 	if why := imports.Gone(m[1]); why != "" {
 		return top + " is not here: " + why + "."
 	}
+	if slices.Contains(j.req.Own, top) {
+		return "" // who made the request says where it is
+	}
 	if file := j.fileOf(top); file != "" && !j.pk.present(m[1]) {
 		return "A file of the program could be it, " + file + ": put its directory on sys.path. For a package of this name, " + giveIt + "."
 	}

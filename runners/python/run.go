@@ -181,6 +181,9 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 		}
 		source.Files = append(append(source.Files, pyodide.File{Path: f.Path, Data: f.Data}), archived(f)...)
 	}
+	for _, own := range j.req.Own {
+		source.Files = append(source.Files, pyodide.File{Path: own + ".py"})
+	}
 	source.Files = append(source.Files, j.sessionModules()...)
 	return j.engine.rt.Analyze(ctx, source)
 }
