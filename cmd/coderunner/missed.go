@@ -46,7 +46,11 @@ func tellMissed(file string, req runners.Request, out *runners.Outcome) string {
 		}
 		for _, name := range append(out.Missed, printedMissing(req.Language, out)...) {
 			if name, isDir := existing(root.FS(), name); name != "" && !knows(given, out.Files, name) && !slices.Contains(names, name) {
-				flag := map[bool]string{false: "--file ", true: "--dir "}[isDir] + printable(fromHere(filepath.Join(dir, name)))
+				at := fromHere(filepath.Join(dir, name))
+				if rel, err := filepath.Rel(absolute("."), at); err == nil && filepath.IsAbs(at) && req.Dir != "" { // see placeAbove
+					name, at = rel, rel
+				}
+				flag := map[bool]string{false: "--file ", true: "--dir "}[isDir] + printable(at)
 				names, flags = append(names, name), append(flags, flag)
 			}
 		}

@@ -62,13 +62,7 @@ func (b *beside) arguments(args []string, lists bool) error {
 	defer here.Close()
 	asked := len(b.files) > 0
 	for _, arg := range args {
-		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
-			arg = value
-		} else if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' { // -iFILE
-			if _, err := here.Stat(arg); err != nil {
-				arg = arg[2:]
-			}
-		}
+		arg = pathIn(arg)
 		name := path.Clean(filepath.ToSlash(arg))
 		info, err := here.Stat(name)
 		if err != nil && strings.ContainsAny(name, "*?[") {
@@ -93,6 +87,19 @@ func (b *beside) arguments(args []string, lists bool) error {
 		}
 	}
 	return nil
+}
+
+// pathIn returns what may be a path in an argument.
+func pathIn(arg string) string {
+	if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+		return value
+	}
+	if len(arg) > 2 && arg[0] == '-' && arg[1] != '-' { // -iFILE
+		if _, err := os.Lstat(arg); err != nil {
+			return arg[2:]
+		}
+	}
+	return arg
 }
 
 // argumentPattern takes the files that an argument names by a pattern. A single * may

@@ -75,7 +75,7 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 	} else if file != "-" && file != "" {
 		req.Filename = filepath.Base(file)
 	}
-	o.reads = slices.ContainsFunc(cfg.Permissions, func(p string) bool { return strings.HasPrefix(p, "--allow-read") || p == "--allow-all" || p == "-A" })
+	o.reads = showsFiles(cfg.Permissions)
 	if in != nil && req.Below { // as Jupyter does
 		req.Dir = path.Dir(req.Filename)
 	}
@@ -92,6 +92,11 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		req.Terminal = req.Stdin != nil && term.IsTerminal(int(os.Stdin.Fd()))
 	}
 	return req, in, nil
+}
+
+// showsFiles reports whether a policy shows programs files of the host.
+func showsFiles(permissions []string) bool {
+	return slices.ContainsFunc(permissions, func(p string) bool { return strings.HasPrefix(p, "--allow-read") || p == "--allow-all" || p == "-A" })
 }
 
 // readFile reads at most limit bytes of a file, or of our stdin if that is "-".

@@ -136,6 +136,10 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if line := tellMissed(file, req, out); line != "" {
 		o.notSeen = line
 	}
+	if o.notSeen == "" {
+		o.reads = showsFiles(cfg.Permissions)
+		o.notSeen = tellOutside(o, file, req)
+	}
 	if o.json && out.Note == "" {
 		out.Note = strings.TrimSpace(strings.TrimPrefix(o.notSeen, "coderunner: "))
 	}
