@@ -29,6 +29,7 @@ _METHODS = {
 }
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _ORDER = (*_IMAGES, "image/svg+xml", "chart", "text/html", "text/markdown", "text/latex", "application/json", "text/plain")
+_TEXTS = ("text/markdown", "text/latex", "text/plain")
 _SIMPLE = frozenset((int, str, float, bool, bytes, complex, dict, set, frozenset, range))
 
 _call = _encode = None  # of _coderunner, which sets them
@@ -40,12 +41,13 @@ def display(*objects, raw=False, **options):
     for value in objects:
         if raw and isinstance(value, dict):
             _send_best(value, "")
-        elif not show(value):
+        elif not show(value, True):
             print(repr(value))
 
 
-def show(value):
-    """Shows an object in its richest form. Returns whether it has one but text."""
+def show(value, here=False):
+    """Shows an object in its richest form. Returns whether it has one but text. Here: more
+    output may follow, so what is text beside a page is printed in its place."""
     try:
         forms = None if _table(value) else _forms(value)
     except Exception as e:
@@ -53,11 +55,11 @@ def show(value):
         if not isinstance(e, NotImplementedError):
             print(f"{type(value).__name__} cannot be shown: {type(e).__name__}: {e}", file=sys.stderr)
     if forms:
-        _send_best(forms, _text(value))
+        _send_best(forms, _text(value), here)
     return bool(forms)
 
 
-def describe(value):
+def describe(value, here=False):
     """The text and, in JSON, the records of the last expression's value; (None,
     None) if it was shown, or says nothing."""
     kind = type(value)
@@ -69,14 +71,14 @@ def describe(value):
         return repr(value), None
     if _table(value):
         return repr(value), _records(value)
-    if show(value):
+    if show(value, here):
         return None, None
     return repr(value), None
 
 
 def show_value(value):
     """Shows the value of an expression, as a notebook does at the end of a cell."""
-    text = describe(value)[0] if value is not None else None
+    text = describe(value, True)[0] if value is not None else None
     if text is not None:
         print(text)
 
@@ -92,10 +94,16 @@ def _text(value):
     return text[:_PLAIN]
 
 
-def _send_best(forms, plain):
-    """Sends the richest of forms, by media type."""
+def _send_best(forms, plain, here=False):
+    """Sends the richest of forms, by media type. Text is printed: so it keeps its place."""
     best = min(forms, key=_rank)
     plain = forms.get("text/plain") or plain
+    if best in _TEXTS:
+        print(plain or forms[best])
+        return
+    if here and plain and best == "text/html":
+        print(plain)
+        plain = ""
     _send(best, forms[best], "" if best in _IMAGES or best == "text/plain" else plain)
 
 

@@ -35,9 +35,10 @@ function sendDisplay(bundle) {
   }
   if (best === undefined) return;
   let data = bundle[best];
+  if (best === "text/markdown" || best === "text/latex" || best === "text/plain") return print(NativeString(bundle["text/plain"] ?? data)); // in its place
   if (isBytes(data)) data = toBase64(data);
   else if (typeof data !== "string") data = endsWith(best, "json") ? stringify(data) : NativeString(data);
-  const plain = best === "text/plain" ? "" : text(bundle["text/plain"] ?? "", errorRoom);
+  const plain = text(bundle["text/plain"] ?? "", errorRoom);
   if (data.length > mostShown || data.length > displayRoom.chars || displayRoom.count <= 0) return report("d", "", "", "");
   displayRoom.count--;
   displayRoom.chars -= data.length;
