@@ -338,6 +338,13 @@ _ABSENT = {
 }
 
 
+def _vendored(name):
+    """Whether a module with the program is a package's by its name, which is dotted and
+    not the library's."""
+    top, dot, _ = name.partition(".")
+    return dot and top not in sys.stdlib_module_names
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds the modules that are changed after loading, and those that are
     absent for a reason."""
@@ -352,7 +359,8 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         spec = (_BUILTIN if name in sys.builtin_module_names else importlib.machinery.PathFinder).find_spec(name, path)
         origin = getattr(spec, "origin", None) or ""
-        if origin.startswith("/lib/") or origin in ("built-in", "frozen"):  # else one of the program's own
+        theirs = origin.startswith("/lib/") or origin in ("built-in", "frozen") or origin and _vendored(name)
+        if theirs and spec.loader is not None:  # else one of the program's own
             spec.loader = _Changing(spec.loader, change)
         return spec
 
