@@ -16,7 +16,8 @@ type dateParser struct {
 	zone                *time.Location
 	hasTime             bool
 	hasDate             bool
-	weekday             int // wanted, -1 for none
+	hasYear             bool // the date has one
+	weekday             int  // wanted, -1 for none
 	nth                 int
 	years, months, days int
 	seconds             int64
@@ -232,6 +233,7 @@ func (p *dateParser) absolute(w string) bool {
 	}
 	for _, layout := range []string{"2006-1-2", "1/2/2006", "1/2/06", "2006/1/2", "20060102", "2-jan-2006", "2-jan-06", "2jan2006"} {
 		if t, err := time.Parse(layout, w); err == nil {
+			p.hasYear = true
 			return p.day(t)
 		}
 	}
@@ -275,7 +277,7 @@ func (p *dateParser) monthName(w string) bool {
 	month, day := name(w), 0
 	if month > 0 {
 		day = max(1, number())
-	} else if n, err := strconv.Atoi(strings.TrimRight(w, "stndrh")); err == nil && len(p.words) > 0 {
+	} else if n, err := strconv.Atoi(strings.TrimRight(w, "stndrh")); err == nil && len(p.words) > 0 && name(p.words[0]) > 0 {
 		month, day = name(p.words[0]), n
 		p.words = p.words[1:]
 	}
@@ -285,20 +287,24 @@ func (p *dateParser) monthName(w string) bool {
 	year := p.t.Year()
 	if len(p.words) > 0 && len(p.words[0]) == 4 {
 		if n := number(); n > 0 {
-			year = n
+			year, p.hasYear = n, true
 		}
 	}
 	return p.day(time.Date(year, month, day, 0, 0, 0, 0, p.zone))
 }
 
-// bareYear takes a number after a date as its year, and four digits elsewhere as
-// a time.
+// bareYear takes four digits after a date without a year as that, and elsewhere as
+// a time, of which two digits are the hour.
 func (p *dateParser) bareYear(w string) bool {
 	n, err := strconv.Atoi(w)
+	if err == nil && len(w) <= 2 && !p.hasTime {
+		return n >= 0 && n < 24 && p.clock(n, 0, 0, 0)
+	}
 	if err != nil || len(w) != 4 {
 		return false
 	}
-	if p.hasDate {
+	if p.hasDate && !p.hasYear {
+		p.hasYear = true
 		return p.day(time.Date(n, p.t.Month(), p.t.Day(), 0, 0, 0, 0, p.zone))
 	}
 	return n/100 < 24 && n%100 < 60 && p.clock(n/100, n%100, 0, 0)
