@@ -182,7 +182,7 @@ func newMachine(t testing.TB) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	main, err := k.Main(kernel.Exec{Path: "main", Dir: "/w", Env: append([]string{"PATH=/usr/bin:/bin"}, caseEnv...)})
+	main, err := k.Main(kernel.Exec{Path: "main", Dir: "/w", Umask: 0o022, Env: append([]string{"PATH=/usr/bin:/bin"}, caseEnv...)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (t *tarRun) append() error {
 	if t.archive == "-" {
 		return errors.New("Options '-Aru' are incompatible with '-f -'") //nolint:staticcheck // GNU's words
 	}
-	f, err := c.OpenFile(t.archive, abi.O_RDWR|abi.O_CREAT, 0o644)
+	f, err := c.OpenFile(t.archive, abi.O_RDWR|abi.O_CREAT, 0o666)
 	if err != nil {
 		return fmt.Errorf("%s: Cannot open: %s", t.archive, command.Text(err))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 
 	"coderunner/internal/commands/command"
@@ -130,7 +129,7 @@ func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([
 		return later, nil
 	}
 	if parent := command.Dir(to); parent != "." {
-		c.FS.MkdirAll(path.Clean(c.Abs(parent)), 0o755)
+		c.MkdirAll(c.Abs(parent))
 	}
 	var e abi.Errno
 	mode := uint32(h.Mode & 0o7777)

@@ -345,9 +345,9 @@ func (u *unzipRun) extract(m *zip.File) error {
 		if !o.On("q") && !c.IsDir(to) {
 			c.Printf("   creating: %s\n", to)
 		}
-		return c.FS.MkdirAll(path.Clean(c.Abs(to)), 0o755)
+		return c.MkdirAll(c.Abs(to))
 	}
-	if err := c.FS.MkdirAll(path.Clean(c.Abs(command.Dir(to))), 0o755); err != nil {
+	if err := c.MkdirAll(c.Abs(command.Dir(to))); err != nil {
 		return err
 	}
 	if st, err := c.Lstat(to); err == nil {
@@ -382,7 +382,7 @@ func (u *unzipRun) write(m *zip.File, data io.Reader, to string) error {
 	if perm == 0 {
 		perm = 0o644
 	}
-	f, err := c.OpenFile(to, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, perm&^c.Process.Umask)
+	f, err := c.OpenFile(to, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, perm)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (r *run) output(how, name string) (*bufio.Writer, error) {
 	if how == ">>" {
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
 	}
-	f, err := r.c.OpenFile(name, flags, 0o644)
+	f, err := r.c.OpenFile(name, flags, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("cannot redirect to `%s': %s", name, command.Text(err))
 	}

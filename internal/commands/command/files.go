@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,16 +71,22 @@ func (f *File) Seek(off int64, whence int) (int64, error) {
 
 func (f *File) Close() error { return f.F.Close().Err() }
 
-// OpenFile opens a file with the abi.O_ flags.
+// OpenFile opens a file with the abi.O_ flags. One that it creates has the permission
+// bits that the umask leaves.
 func (c *Call) OpenFile(name string, flags, perm uint32) (*File, error) {
 	if f := c.descriptor(name); f != nil {
 		return c.Wrap(f.Ref()), nil
 	}
-	f, e := c.FS.Open(c.Ctx, nil, c.Abs(name), flags, perm)
+	f, e := c.FS.Open(c.Ctx, nil, c.Abs(name), flags, perm&^c.Process.Umask)
 	if e != abi.OK {
 		return nil, e
 	}
 	return c.Wrap(f), nil
+}
+
+// MkdirAll makes a directory and those above it, by its absolute name.
+func (c *Call) MkdirAll(name string) error {
+	return c.FS.MkdirAll(path.Clean(name), 0o777&^c.Process.Umask|0o300)
 }
 
 // descriptor returns the open file that a name of /dev stands for, or nil.
@@ -122,7 +129,7 @@ func (stdin) Close() error { return nil }
 // Create opens a file for writing and truncates it; "/dev/stdout" is standard
 // output.
 func (c *Call) Create(name string) (*File, error) {
-	return c.OpenFile(name, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, 0o644)
+	return c.OpenFile(name, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, 0o666)
 }
 
 // Input opens a file that the command cannot do without; it is closed at the end.

@@ -17,6 +17,8 @@ type patcher struct {
 	strip  int // -1: the base name
 	fuzz   int
 	status int
+
+	reversed bool // the current file's patch is applied the other way round
 }
 
 // Patch applies a diff to files.
@@ -54,7 +56,7 @@ func Patch(c *command.Call) int {
 	if err != nil {
 		return c.Die(2, "**** %s", err)
 	}
-	if len(files) == 0 {
+	if len(files) == 0 && len(data) > 0 {
 		return c.Die(2, "**** Only garbage was found in the patch input.")
 	}
 	for _, f := range files {
@@ -126,6 +128,15 @@ func (p *patcher) file(f filePatch) {
 		c.Errorf("%s: %s", name, command.Text(err))
 		return
 	}
+	p.reversed = o.On("R")
+	if len(data) > 0 && f.from(p.reversed) == "/dev/null" && !o.On("f") {
+		reversed := map[bool]string{true: ", when reversed,"}[p.reversed]
+		if !p.turns(fmt.Sprintf("The next patch%s would create the file %s,\nwhich already exists!", reversed, name)) {
+			p.ignored(len(f.hunks), len(f.hunks), "ignored")
+			c.Print("\n")
+			return
+		}
+	}
 	verb := "patching"
 	if o.On("dry-run") {
 		verb = "checking"
@@ -135,32 +146,11 @@ func (p *patcher) file(f filePatch) {
 	} else if !o.On("s") {
 		c.Printf("%s file %s\n", verb, name)
 	}
-	var rejected []patchHunk
-	out, offset := split(data), 0
-	done := 0 // lines of out that hunks have passed
-	for i, h := range f.hunks {
-		if o.On("R") {
-			h = h.reversed()
-		}
-		first := h.at - 1 + command.Btoi(len(h.old) == 0)
-		at, fuzz, ok := p.place(&out, h, first+offset, done)
-		if !ok {
-			if i == 0 && !o.On("R") && !o.On("f") {
-				if _, _, applied := p.place(&out, h.reversed(), h.newAt-1, 0); applied && len(h.new) > 0 {
-					c.Print("Reversed (or previously applied) patch detected!  Skipping patch.\n")
-					p.reject(name, f.hunks, len(f.hunks), "ignored")
-					return
-				}
-			}
-			c.Printf("Hunk #%d FAILED at %d.\n", i+1, h.at)
-			rejected = append(rejected, h)
-			continue
-		}
-		if (at-first != offset || fuzz > 0) && !o.On("s") {
-			p.note(i+1, at, fuzz, at-first-offset)
-		}
-		offset = at - first + p.apply(&out, h, at, fuzz)
-		done = at + len(h.new)
+	out := split(data)
+	rejected, skipped := p.hunks(&out, f)
+	if skipped {
+		p.reject(name, f.hunks, len(f.hunks), "ignored")
+		return
 	}
 	if len(rejected) > 0 {
 		p.reject(name, rejected, len(f.hunks), "FAILED")
@@ -168,6 +158,60 @@ func (p *patcher) file(f filePatch) {
 	if !o.On("dry-run") {
 		p.write(name, f, out, exists, data)
 	}
+}
+
+// hunks applies the hunks of a file's patch. It returns those that do not fit, or that
+// the patch is skipped because it is applied already.
+func (p *patcher) hunks(out *side, f filePatch) (rejected []patchHunk, skipped bool) {
+	offset, done := 0, 0 // done: lines of out that hunks have passed
+	for i, h := range f.hunks {
+		if p.reversed {
+			h = h.reversed()
+		}
+		at, fuzz, ok := p.place(out, h, offset, done)
+		if before := h.reversed(); i == 0 && !p.o.On("f") && p.reversed == p.o.On("R") {
+			// Where it fits as well once it is applied, the smaller fuzz decides.
+			if back, backFuzz, applied := p.place(out, before, offset, done); applied && (!ok || backFuzz < fuzz) {
+				what := map[bool]string{true: "Unreversed", false: "Reversed (or previously applied)"}[p.reversed]
+				if !p.turns(what + " patch detected!") {
+					return nil, true
+				}
+				h, at, fuzz, ok = before, back, backFuzz, true
+			}
+		}
+		if !ok {
+			p.c.Printf("Hunk #%d FAILED at %d.\n", i+1, h.at)
+			rejected = append(rejected, h)
+			continue
+		}
+		first := h.first()
+		if (at-first != offset || fuzz > 0) && !p.o.On("s") {
+			p.note(i+1, at, fuzz, at-first-offset)
+		}
+		offset = at - first + p.apply(out, h, at, fuzz)
+		done = at + len(h.new)
+	}
+	return rejected, false
+}
+
+// turns says what is wrong with the direction of a patch, turns it if it is to be, and
+// reports whether: nobody is there to be asked.
+func (p *patcher) turns(what string) bool {
+	p.c.Print(what)
+	switch {
+	case p.o.On("N"):
+		p.c.Print("  Skipping patch.\n")
+	case p.o.On("t"):
+		p.c.Print(map[bool]string{true: "  Ignoring -R.\n", false: "  Assuming -R.\n"}[p.reversed])
+		p.reversed = !p.reversed
+		return true
+	default:
+		p.c.Print(map[bool]string{true: "  Ignore -R? [n] \n", false: "  Assume -R? [n] \n"}[p.reversed] + "Apply anyway? [n] \n")
+		if !p.o.On("s") {
+			p.c.Print("Skipping patch.\n")
+		}
+	}
+	return false
 }
 
 // note prints where a hunk went.
@@ -186,50 +230,10 @@ func (p *patcher) note(number, at, fuzz, off int) {
 	p.c.Print(".\n")
 }
 
-// place finds where a hunk fits, nearest to where it should, with as little fuzz
-// as possible.
-func (p *patcher) place(s *side, h patchHunk, want, from int) (at, fuzz int, ok bool) {
-	if len(h.old) == 0 {
-		return min(max(want, from), len(s.lines)), 0, want <= len(s.lines)+1 || len(s.lines) == 0
-	}
-	most := min(p.fuzz, max(h.before, h.after))
-	for fuzz = 0; fuzz <= most; fuzz++ {
-		for off := 0; off <= len(s.lines); off++ {
-			if off&0xfff == 0 && p.c.Stopped() {
-				return 0, 0, false
-			}
-			if p.fits(s, h, want+off, fuzz) && want+off >= from {
-				return want + off, fuzz, true
-			}
-			if off > 0 && want-off >= from && p.fits(s, h, want-off, fuzz) {
-				return want - off, fuzz, true
-			}
-		}
-	}
-	return 0, 0, false
-}
-
-func (p *patcher) fits(s *side, h patchHunk, at, fuzz int) bool {
-	lo, hi := min(fuzz, h.before), len(h.old)-min(fuzz, h.after)
-	if at < 0 || hi < lo || at+hi > len(s.lines) { // in a hunk of context alone both ends may be the same lines
-		return false
-	}
-	for i := lo; i < hi; i++ {
-		a, b := s.lines[at+i], h.old[i]
-		if p.o.On("l") {
-			a, b = bytes.Join(bytes.Fields(a), []byte(" ")), bytes.Join(bytes.Fields(b), []byte(" "))
-		}
-		if !bytes.Equal(a, b) {
-			return false
-		}
-	}
-	return true
-}
-
 // apply puts a hunk in place and returns by how many lines the text grew.
 func (p *patcher) apply(s *side, h patchHunk, at, fuzz int) int {
-	lo, hiOld := min(fuzz, h.before), len(h.old)-min(fuzz, h.after)
-	hiNew := len(h.new) - min(fuzz, h.after)
+	lead, tail := h.ignored(fuzz)
+	lo, hiOld, hiNew := max(lead, 0), len(h.old)-max(tail, 0), len(h.new)-max(tail, 0)
 	atEnd := at+hiOld >= len(s.lines)
 	lines := make([][]byte, 0, len(s.lines)+hiNew-hiOld)
 	lines = append(lines, s.lines[:at+lo]...)
@@ -242,14 +246,19 @@ func (p *patcher) apply(s *side, h patchHunk, at, fuzz int) int {
 	return hiNew - hiOld
 }
 
-func (p *patcher) reject(name string, hunks []patchHunk, total int, what string) {
+// ignored begins the line about hunks that were not applied.
+func (p *patcher) ignored(n, total int, what string) {
 	p.status = max(p.status, 1)
-	rej := p.o.Value("r", name+".rej")
 	plural := "s"
 	if total == 1 {
 		plural = ""
 	}
-	p.c.Printf("%d out of %d hunk%s %s", len(hunks), total, plural, what)
+	p.c.Printf("%d out of %d hunk%s %s", n, total, plural, what)
+}
+
+func (p *patcher) reject(name string, hunks []patchHunk, total int, what string) {
+	rej := p.o.Value("r", name+".rej")
+	p.ignored(len(hunks), total, what)
 	if p.o.On("dry-run") {
 		p.c.Print("\n")
 		return
@@ -272,13 +281,10 @@ func (p *patcher) reject(name string, hunks []patchHunk, total int, what string)
 func (p *patcher) write(name string, f filePatch, s side, exists bool, before []byte) {
 	c, o := p.c, p.o
 	if o.On("b") && exists {
-		c.FS.WriteFile(c.Abs(name+o.Value("z", ".orig")), before, 0o644)
+		st, _ := c.Stat(name)
+		c.FS.WriteFile(c.Abs(name+o.Value("z", ".orig")), before, st.Mode&0o777)
 	}
-	removes := f.new
-	if o.On("R") {
-		removes = f.old
-	}
-	if len(s.lines) == 0 && (removes == "/dev/null" || o.On("E")) && p.status == 0 {
+	if len(s.lines) == 0 && (f.from(!p.reversed) == "/dev/null" || o.On("E")) && p.status == 0 {
 		c.FS.Unlink(nil, c.Abs(name))
 		return
 	}
@@ -286,7 +292,7 @@ func (p *patcher) write(name string, f filePatch, s side, exists bool, before []
 		name = out
 	}
 	if strings.Contains(name, "/") {
-		c.FS.MkdirAll(c.Canonical(command.Dir(name), false), 0o755)
+		c.MkdirAll(c.Canonical(command.Dir(name), false))
 	}
 	file, err := c.Create(name)
 	if err != nil {

@@ -14,6 +14,14 @@ type filePatch struct {
 	hunks    []patchHunk
 }
 
+// from returns the name of the file that a patch begins with.
+func (f filePatch) from(reversed bool) string {
+	if reversed {
+		return f.new
+	}
+	return f.old
+}
+
 // patchHunk is a hunk: the lines it expects and those it puts there.
 type patchHunk struct {
 	at       int // line of the old file, from 1

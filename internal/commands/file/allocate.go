@@ -21,7 +21,7 @@ func Fallocate(c *command.Call) int {
 		return c.Die(1, "no filename specified")
 	}
 	name := o.Args[0]
-	f, err := c.OpenFile(name, abi.O_RDWR|abi.O_CREAT, 0o666&^c.Process.Umask)
+	f, err := c.OpenFile(name, abi.O_RDWR|abi.O_CREAT, 0o666)
 	if err != nil {
 		return c.Die(1, "cannot open %s: %s", name, command.Text(err))
 	}

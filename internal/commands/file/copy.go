@@ -67,7 +67,7 @@ func copyOrMove(c *command.Call, move bool) int {
 			name := command.Base(s)
 			if o.On("parents") {
 				name = strings.TrimLeft(s, "/")
-				c.FS.MkdirAll(c.Abs(command.Join(target, command.Dir(name))), 0o755)
+				c.MkdirAll(c.Abs(command.Join(target, command.Dir(name))))
 			}
 			into = command.Join(target, name)
 			if command.Base(s) == ".." || command.Base(s) == "." && !o.On("parents") {
@@ -302,10 +302,10 @@ func (k *copier) regular(from, to string, st abi.Stat) bool {
 		c.FS.Unlink(nil, c.Abs(to))
 	}
 	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
-	out, err := c.OpenFile(to, flags, st.Mode&0o777&^c.Process.Umask)
+	out, err := c.OpenFile(to, flags, st.Mode&0o777)
 	if errors.Is(err, abi.EACCES) && k.o.On("f") {
 		c.FS.Unlink(nil, c.Abs(to))
-		out, err = c.OpenFile(to, flags, st.Mode&0o777&^c.Process.Umask)
+		out, err = c.OpenFile(to, flags, st.Mode&0o777)
 	}
 	if err != nil {
 		k.fail("cannot create regular file %s: %s", command.Quote(to), command.Text(err))
@@ -347,7 +347,7 @@ func (k *copier) directory(from, to string, st abi.Stat, depth int) {
 		return
 	}
 	if dst, err := c.Stat(to); err != nil {
-		if e := c.FS.Mkdir(nil, c.Abs(to), st.Mode&0o777|0o700); e != abi.OK {
+		if e := c.FS.Mkdir(nil, c.Abs(to), st.Mode&0o777&^c.Process.Umask|0o700); e != abi.OK {
 			k.fail("cannot create directory %s: %s", command.Quote(to), command.Text(e))
 			return
 		}

@@ -252,7 +252,7 @@ func Touch(c *command.Call) int {
 	for _, name := range o.Args {
 		n, e := c.Lookup(name, !o.On("h"))
 		if errors.Is(e, abi.ENOENT) && !o.On("c") && !o.On("h") {
-			f, err := c.OpenFile(name, abi.O_WRONLY|abi.O_CREAT, 0o666&^c.Process.Umask)
+			f, err := c.OpenFile(name, abi.O_WRONLY|abi.O_CREAT, 0o666)
 			if err != nil {
 				c.Fail("cannot touch %s: %s", command.Quote(name), command.Text(err))
 				continue
@@ -282,7 +282,7 @@ func Truncate(c *command.Call) int {
 		if o.On("c") {
 			flags = abi.O_WRONLY
 		}
-		f, err := c.OpenFile(name, flags, 0o666&^c.Process.Umask)
+		f, err := c.OpenFile(name, flags, 0o666)
 		if err != nil {
 			if !o.On("c") || !errors.Is(err, abi.ENOENT) {
 				c.Fail("cannot open %s for writing: %s", command.Quote(name), command.Text(err))

@@ -178,7 +178,7 @@ func Tee(c *command.Call) int {
 	}
 	outs, names := []io.Writer{c.Unbuffered()}, []string{"standard output"}
 	for _, name := range o.Args {
-		f, err := c.OpenFile(name, flags, 0o644)
+		f, err := c.OpenFile(name, flags, 0o666)
 		if err != nil {
 			c.Failed(name, err)
 			continue

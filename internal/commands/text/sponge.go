@@ -22,7 +22,7 @@ func Sponge(c *command.Call) int {
 	if o.On("a") {
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
 	}
-	f, err := c.OpenFile(o.Args[0], flags, 0o666&^c.Process.Umask)
+	f, err := c.OpenFile(o.Args[0], flags, 0o666)
 	if err != nil {
 		return c.Die(1, "error opening output file: %s", command.Text(err))
 	}

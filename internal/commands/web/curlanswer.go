@@ -101,7 +101,7 @@ func (r *curlRun) receive(res *http.Response, index int) int {
 	if name := o.Value("D", ""); name != "" {
 		if name == "-" {
 			c.Print(curlHead(res))
-		} else if e := c.FS.WriteFile(c.Canonical(name, false), []byte(curlHead(res)), 0o644); e != nil {
+		} else if e := c.FS.WriteFile(c.Canonical(name, false), []byte(curlHead(res)), 0o666&^c.Process.Umask); e != nil {
 			return r.fail(23, "Failed to open %s", name)
 		}
 	}
@@ -142,7 +142,7 @@ func (r *curlRun) output(res *http.Response, index int) (io.Writer, func() error
 	}
 	name = command.JoinPath(r.o.Value("output-dir", ""), name)
 	if r.o.On("create-dirs") {
-		r.c.FS.MkdirAll(r.c.Canonical(command.Dir(name), false), 0o755)
+		r.c.MkdirAll(r.c.Canonical(command.Dir(name), false))
 	}
 	f, err := r.c.Create(name)
 	if err != nil {

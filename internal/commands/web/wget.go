@@ -59,7 +59,7 @@ func Wget(c *command.Call) int {
 				name = path.Base(u.Path)
 			}
 			name = command.JoinPath(o.Value("P", ""), name)
-			c.FS.MkdirAll(c.Canonical(command.Dir(name), false), 0o755)
+			c.MkdirAll(c.Canonical(command.Dir(name), false))
 		}
 		r := &curlRun{c: c, o: &command.Options{Set: append(slices.Clip(set), command.Option{Name: "o", Value: name})}}
 		if err := r.data(); err != nil {
