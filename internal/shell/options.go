@@ -200,11 +200,7 @@ func (sh *shell) showOptions(list []option, again bool, command string) int {
 		case again:
 			fmt.Fprintf(&b, "shopt %s %s\n", map[bool]string{true: "-s", false: "-u"}[on], x.name)
 		default:
-			width := 15
-			if command == "shopt" {
-				width = 20
-			}
-			fmt.Fprintf(&b, "%-*s\t%s\n", width, x.name, map[bool]string{true: "on", false: "off"}[on])
+			fmt.Fprintf(&b, "%-15s\t%s\n", x.name, map[bool]string{true: "on", false: "off"}[on])
 		}
 	}
 	return sh.print(command, b.String())
