@@ -173,13 +173,18 @@ func MountHostDir(fsys *memfs.FS, dir string, f *HostDir) error {
 // WriteFile writes a file, and the directories above it. A relative name is in the
 // working directory.
 func (in *Interp) WriteFile(name string, data []byte) error {
+	return in.WriteFilePerm(name, data, 0o644)
+}
+
+// WriteFilePerm is WriteFile of a file with these permission bits.
+func (in *Interp) WriteFilePerm(name string, data []byte, perm uint32) error {
 	if !path.IsAbs(name) {
 		name = path.Join(Home, name)
 	}
 	if err := in.fs.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	if err := in.fs.WriteFile(name, data, 0o644); err != nil {
+	if err := in.fs.WriteFile(name, data, perm); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil

@@ -19,6 +19,15 @@ type File struct {
 	Data     []byte
 	Modified time.Time // zero: when it is written
 	Asset    bool      // it is data, whatever its name: the program imports and runs it nowhere
+	Runs     bool      // it may be executed, whatever it begins with
+}
+
+// Perm returns the permission bits of the file: a script can be executed by its name.
+func (f File) Perm() uint32 {
+	if f.Runs || bytes.HasPrefix(f.Data, []byte("#!")) {
+		return 0o755
+	}
+	return 0o644
 }
 
 // LeftFile is an entry of the working directory that a program made or changed.

@@ -371,7 +371,7 @@ func (b *beside) copy(root *os.Root, name, as string) error {
 		return err
 	}
 	b.left -= int64(len(data))
-	b.files = append(b.files, runners.File{Path: filepath.ToSlash(as), Data: data, Modified: info.ModTime(), Asset: b.asset})
+	b.files = append(b.files, runners.File{Path: filepath.ToSlash(as), Data: data, Modified: info.ModTime(), Asset: b.asset, Runs: info.Mode()&0o111 != 0})
 	return nil
 }
 

@@ -54,6 +54,18 @@ func TestHabits(t *testing.T) {
 	}
 }
 
+// TestModes has the permissions of the files that a script is given.
+func TestModes(t *testing.T) {
+	o := run(t, runners.Request{
+		Code: "stat -c '%a %n' *; ./s.sh; ./x; ./data.csv; [ -x data.csv ] || echo data; find . -type f -executable | sort", Filename: "main.sh",
+		Files: []runners.File{{Path: "data.csv", Data: []byte("echo a,b\n")}, {Path: "s.sh", Data: []byte("#!/bin/sh\necho script\n")}, {Path: "x", Data: []byte("echo x\n"), Runs: true}},
+	})
+	want := "644 data.csv\n644 main.sh\n755 s.sh\n755 x\nscript\nx\ndata\n./s.sh\n./x\n"
+	if o.Stdout != want || o.Stderr != "main.sh: line 1: ./data.csv: Permission denied\n" {
+		t.Errorf("%q %q", o.Stdout, o.Stderr)
+	}
+}
+
 // TestLeftBehind has the output of what still runs when the script ends, for a while.
 func TestLeftBehind(t *testing.T) {
 	for code, want := range map[string]string{

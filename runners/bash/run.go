@@ -238,7 +238,7 @@ func (j *job) fill() (*runners.Outcome, error) {
 		at := path.Join(home, f.Path)
 		err := j.FS.MkdirAll(path.Dir(at), 0o755)
 		if err == nil {
-			err = j.FS.WriteFile(at, f.Data, 0o755)
+			err = j.FS.WriteFile(at, f.Data, f.Perm())
 		}
 		if err == nil {
 			err = j.FS.Chtimes(at, f.Modified)

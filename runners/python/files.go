@@ -24,7 +24,7 @@ func (j *job) mountAll() error {
 		}
 	}
 	for _, f := range j.req.Files {
-		if err := j.in.WriteFile(f.Path, f.Data); err != nil {
+		if err := j.in.WriteFilePerm(f.Path, f.Data, f.Perm()); err != nil {
 			return err
 		}
 		if err := j.in.Chtimes(f.Path, f.Modified); err != nil {
