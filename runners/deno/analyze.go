@@ -2,6 +2,7 @@ package deno
 
 import (
 	"bytes"
+	"encoding/json"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -18,16 +19,17 @@ var extensions = []string{".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", 
 
 // analysis is what a request's text shows, before anything is fetched or run.
 type analysis struct {
-	main    string // the program's name in the working directory
-	shown   string // its name in tracebacks
-	program *jsparse.Program
-	files   []runners.File           // of the request, with their edits
-	parsed  map[int]*jsparse.Program // those of files that Deno runs
-	pinned  []deps.Package           // of Request.Packages
-	native  bool                     // machine code of packages may run
-	starts  bool                     // programs may be started
-	deps    deps.Dependencies
-	aliases map[string]string // what require() finds by names of the program's configuration
+	main       string // the program's name in the working directory
+	shown      string // its name in tracebacks
+	program    *jsparse.Program
+	files      []runners.File           // of the request, with their edits
+	parsed     map[int]*jsparse.Program // those of files that Deno runs
+	typeModule bool                     // the package.json nearest to it says that its .js are modules
+	pinned     []deps.Package           // of Request.Packages
+	native     bool                     // machine code of packages may run
+	starts     bool                     // programs may be started
+	deps       deps.Dependencies
+	aliases    map[string]string // what require() finds by names of the program's configuration
 }
 
 // analyze names a program and finds what it and its files import.
@@ -41,6 +43,8 @@ func (r *Runner) analyze(req runners.Request) (a analysis, err error) {
 	}
 	o := options(a.main, true)
 	o.Session = req.Session != nil
+	a.typeModule = isTypeModule(a.main, req.Files)
+	o.Sloppy = o.Sloppy && !a.typeModule
 	if o.Session && !typed(a.main) && looksTyped(req.Code) {
 		a.main = withTypes(a.main) // other programs are compiled once more if they cannot be read
 	}
@@ -56,6 +60,27 @@ func (r *Runner) analyze(req runners.Request) (a analysis, err error) {
 func options(name string, main bool) jsparse.Options {
 	ext := path.Ext(name)
 	return jsparse.Options{Main: main, Tags: strings.HasSuffix(ext, "x"), CommonJS: strings.HasPrefix(ext, ".c"), Sloppy: main && ext == ".js"}
+}
+
+// isTypeModule reports whether the package.json nearest to a file of the name has the type
+// module, so that Node takes its .js for a module whatever its text is.
+func isTypeModule(name string, files []runners.File) bool {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		at := slices.IndexFunc(files, func(f runners.File) bool { return f.Path == path.Join(dir, "package.json") })
+		if at >= 0 {
+			var about struct{ Type string }
+			return json.Unmarshal(files[at].Data, &about) == nil && about.Type == "module"
+		}
+		if dir == "." || dir == "/" {
+			return false
+		}
+	}
+}
+
+// module reports whether Node runs the program as a module. TypeScript, which its users
+// compile to scripts, is none.
+func (a *analysis) module() bool {
+	return !typed(a.main) && (a.program.ESM || path.Ext(a.main) == ".mjs" || a.typeModule && path.Ext(a.main) == ".js")
 }
 
 // looksTyped reports whether a program looks like TypeScript.

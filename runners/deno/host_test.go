@@ -230,6 +230,17 @@ process.nextTick(() => console.log("next"));`: "ERR_INVALID_ARG_TYPE\ncaught x\n
 			t.Errorf("%s\n%s %+v, stdout %q, want %q, stderr %q", code, o.Status, o.Error, o.Stdout, want, o.Stderr)
 		}
 	}
+	manifest := []runners.File{{Path: "package.json", Data: []byte(`{"type": "module"}`)}}
+	for _, req := range []runners.Request{{Filename: "a.mjs"}, {Filename: "a.js", Files: manifest}, {Filename: "a.js"}} {
+		req.Language, req.Code = runners.JavaScript, leave
+		want := module
+		if req.Filename == "a.js" && req.Files == nil {
+			want = script
+		}
+		if o := run(t, r, req); o.Status != runners.Succeeded || o.Stdout != want {
+			t.Errorf("%s, %d files: %s %+v, stdout %q, want %q", req.Filename, len(req.Files), o.Status, o.Error, o.Stdout, want)
+		}
+	}
 }
 
 // TestUses finds what a package imports, so that its errors can name a flag.

@@ -170,6 +170,8 @@ writeFileSync("a", "abc"); await cp("a", "b"); cpSync("a", "c");
 writeSync(openSync("c", "r+"), "x", 1);
 [existsSync("b"), readFileSync("c", "utf8")]
 `, `[ true, "axc" ]`, ""},
+		{"functions without their this", "-- main.js --\nconst o = { name: 'o', f() { return `${this.name}` }, g: () => this.name };\nconst f = o.f;\n[f(), o.f(), o.g(), [1].map(function () { return this === globalThis })]\n", `[ "undefined", "o", undefined, [ true ] ]`, ""},
+		{"methods without their this", "-- main.js --\nclass A { f() { return typeof this } }\nconst { f } = new A();\nf()\n", `"undefined"`, ""},
 		{"what modules forbid", "-- main.js --\nconst o = Object.freeze({ a: 1 });\no.a = 2;\nfor (i = 0; i < 3; i++);\n[o, i]\n", `[ { a: 1 }, 3 ]`, ""},
 		{"comments of HTML", "-- main.js --\n<!-- a\nconsole.log('x')\n--> b\n", "", "x\n"},
 		{"a fence that was cut off", "-- main.js --\n```js\nconst x = 1;\n`${x}`\n", `"1"`, ""},

@@ -145,7 +145,7 @@ func (j *job) ordersFor(in *instance, tell, load bool) orders {
 		Argv:    len(j.req.Args) > 0 || strings.Contains(j.req.Code, "argv"),
 		Workers: j.threads(), Threads: j.ready.uses.Workers || j.imports("worker_threads"),
 		OS: j.ready.uses.OS || j.imports("os"), Names: j.ready.uses.Names || j.ready.has("@mswjs/interceptors") || j.ready.has("prettier") && j.mentions("plugin"), Process: j.imports("process") || j.mentions("captureRejections"),
-		Turn: j.program.Turn && !load, Module: j.program.ESM && !typed(j.main), Reads: strings.Contains(j.req.Code, "readFile("),
+		Turn: j.program.Turn && !load, Module: j.module(), Reads: strings.Contains(j.req.Code, "readFile("),
 		Codes: j.mentions("new URL(") && (j.mentions(".code") || j.mentions("ERR_INVALID_URL")), URL: j.imports("url"),
 		Deep:    len(j.ready.dirs) > 0,
 		Files:   j.answersLater(),

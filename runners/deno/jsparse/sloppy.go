@@ -25,6 +25,8 @@ type sloppy struct {
 	depth   int     // of the keyword
 	parens  []paren // that are open
 	closed  paren   // that was closed last
+
+	lost lost
 }
 
 // paren is a pair of parentheses, whose names are parameters if a body follows.
@@ -54,7 +56,9 @@ func note(set *map[string]struct{}, name string) {
 
 // take follows the next token.
 func (l *sloppy) take(a *analysis, t token) {
+	pattern := l.pattern
 	l.declares(a, t)
+	l.lost.take(a, t, pattern)
 	before := a.s.word(a.prev)
 	blocks := a.commonJS.blocks // around the token
 	switch {

@@ -47,6 +47,23 @@ func TestSloppy(t *testing.T) {
 		"for (let i = 0;;) i = 1; (i) => {\n i = 2 }":                       false,
 		"var i; for (i = 0;;) f(i); for (let i = 0;;) f(i)":                 false,
 		"for (var i = 0;;) f(i); for (i = 0;;) f(i)":                        false,
+		"const o = { f() { return this.n } }; const g = o.f; g()":           true,
+		"const o = { f: function () { return this.n } }; o.f(); o.f.call()": false,
+		"const o = { f() { return this.n } }; const { f } = o; f()":         true,
+		"const o = { f() { return `${this.n}` } }\nconst g = o.f\ng()":      true,
+		"const o = { f: () => this.n }; o.f()":                              true,
+		"a.forEach(function (b) { this.n = b })":                            true,
+		"a.forEach(function (b) { f.apply(this, b) })":                      false,
+		"function A() { this.n = 1 }; new A()":                              false,
+		"function A() { this.n = 1 }; A()":                                  true,
+		"function f() { if (a) { return this } }; g(f, 1)":                  true,
+		"class A { f() { return this.n } }; const g = new A().f; g()":       false,
+		"class A extends B { f() { [].map(function () { this.n }) } }":      false,
+		"const o = { get f() { return this.n } }; g(o.f)":                   false,
+		"'use strict'; const o = { f() { this.n } }; g(o.f)":                false,
+		"import a from 'a'; const o = { f() { this.n } }; g(o.f)":           false,
+		"const a = require('a'), o = { f() { this.n } }; g(o.f)":            false,
+		"const a = require('util'), o = { f() { this.n } }; g(o.f)":         true,
 		"x = 1; module.exports = x":                                         false, // CommonJS anyway
 	} {
 		p := Parse(source, Options{Main: true, Sloppy: true})
@@ -54,7 +71,11 @@ func TestSloppy(t *testing.T) {
 			t.Errorf("%q: %v, want %v", source, got, want)
 		}
 	}
-	p := Parse("'use strict'; require('a'); a(this)", Options{Main: true, Sloppy: true})
+	p := Parse("const o = { f() { return this.name } }; g(o.f)", Options{Main: true, Session: true, Sloppy: true})
+	if got := p.Edited(); !strings.HasPrefix(got, `"use strict";`) || strings.Contains(got, "delete") {
+		t.Errorf("a session: %q", got)
+	}
+	p = Parse("'use strict'; require('a'); a(this)", Options{Main: true, Sloppy: true})
 	if got := p.Edited(); !strings.HasPrefix(got, "'use strict';((M,i)") {
 		t.Errorf("%q", got)
 	}

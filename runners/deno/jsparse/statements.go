@@ -106,8 +106,8 @@ func (a *analysis) ended() bool {
 // program for CommonJS that neither imports nor exports.
 func (a *analysis) edit(o Options) {
 	returned := a.returnsLast()
-	if o.Sloppy && !a.esm && !a.meta && a.commonJS.returned == 0 && !a.commonJS.marked() && a.sloppy.found() {
-		at, hooks := a.p.begins, a.commonJS.hooks(a.p.Imports)
+	if o.Sloppy && !a.esm && !a.meta && a.commonJS.returned == 0 && !a.commonJS.marked() && (a.sloppy.found() || a.loses()) {
+		at, hooks := a.p.begins, a.commonJS.hooks(a.p.Imports)+a.nameless()
 		if a.sloppy.strict && hooks != "" {
 			at, hooks = a.first.end, ";"+hooks // after "use strict"
 		}
@@ -119,7 +119,7 @@ func (a *analysis) edit(o Options) {
 		return
 	}
 	if o.CommonJS || a.commonJS.marked() && !a.esm && !returned {
-		if hooks := a.commonJS.hooks(a.p.Imports); hooks != "" {
+		if hooks := a.commonJS.hooks(a.p.Imports) + a.nameless(); hooks != "" {
 			a.insert(a.p.begins, hooks)
 		}
 		return
