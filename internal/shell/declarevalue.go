@@ -1,0 +1,109 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// declaredValues expands what the operands assign: before any is declared, so that in
+// local x=1 y=$x the second has the caller's x.
+func (sh *shell) declaredValues(d *declaration, list []operand) error {
+	for i := range list {
+		o := &list[i]
+		switch {
+		case o.as == nil:
+		case o.as.Array == nil:
+			s, err := sh.assignedValue(o.as.Value)
+			if err != nil {
+				return err
+			}
+			if o.value = &s; o.as.Append {
+				o.name += "+"
+			}
+			if o.as.Index == nil {
+				o.as = nil
+			}
+		default:
+			name, _ := sh.resolve(o.name)
+			v, _ := sh.scope.find(name)
+			var err error
+			o.pairs, err = sh.arrayElements(o.as.Array, d.kind == associative || d.kind == scalar && !d.local && v != nil && v.kind == associative)
+			if err != nil {
+				return err
+			}
+			sh.tracePairs(o.name, o.pairs)
+		}
+		d.words = append(d.words, o.text())
+	}
+	return nil
+}
+
+func (sh *shell) assignOperand(d *declaration, o operand, name, sub string, hasSub, add bool, v *variable) error {
+	switch {
+	case o.value != nil && o.as == nil:
+		s := *o.value
+		if v.kind != scalar && strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") && !hasSub {
+			return sh.assignArrayText(name, s, add, v.kind == associative)
+		}
+		if hasSub {
+			return sh.setText(name, sub, s, add)
+		}
+		return sh.assignDeclared(d, name, v, s, add)
+	case o.as == nil:
+		return nil
+	case o.as.Array != nil:
+		if v.kind == scalar {
+			sh.convert(v, indexed)
+		}
+		if !o.as.Append {
+			sh.charge(v, 0)
+			if v.list != nil {
+				v.list = sh.newArray(nil)
+			} else {
+				v.table = sh.newTable()
+			}
+		}
+		v.set = true
+		if v.list != nil {
+			v.list = sh.own(v.list)
+		}
+		return sh.fill(name, v, o.pairs)
+	}
+	return sh.assignIndex(name, o.as.Index, *o.value, o.as.Append)
+}
+
+func (sh *shell) assignDeclared(d *declaration, name string, v *variable, s string, add bool) error {
+	if d.on&nameRef != 0 {
+		if base, _, _ := cutSubscript(s); !validName(base) {
+			return errorf("`%s': invalid variable name for name reference", s)
+		}
+		if s == name && d.local { // it is the caller's
+			sh.errorf("%s: warning: %s: circular name reference", d.command, name)
+			delete(sh.functionScope().vars, name)
+			return nil
+		}
+		if s == name {
+			return errorf("%s: nameref variable self references not allowed", name)
+		}
+		v.str, v.set = s, true
+		return nil
+	}
+	return sh.assign(name, v, s, add)
+}
+
+// assignArrayText assigns the text of a list.
+func (sh *shell) assignArrayText(name, s string, add, assoc bool) (err error) {
+	old := sh.src
+	defer func() { sh.src = old }()
+	sh.src = &source{text: name + "=" + s, name: old.name, first: sh.line}
+	if e := sh.statements(sh.src, func(st *syntax.Stmt) bool {
+		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
+			err = sh.assignArray(name, c.Assigns[0].Array, add, assoc)
+		}
+		return false
+	}); e != nil {
+		return errorf("%s: bad array value", name)
+	}
+	return err
+}
