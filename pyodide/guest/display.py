@@ -48,15 +48,20 @@ def display(*objects, raw=False, **options):
 def show(value, here=False):
     """Shows an object in its richest form. Returns whether it has one but text. Here: more
     output may follow, so what is text beside a page is printed in its place."""
-    try:
-        forms = None if _table(value) else _forms(value)
-    except Exception as e:
-        forms = None  # as in a notebook, then it is text
-        if not isinstance(e, NotImplementedError):
-            print(f"{type(value).__name__} cannot be shown: {type(e).__name__}: {e}", file=sys.stderr)
+    forms = _found(value)
     if forms:
         _send_best(forms, _text(value), here)
     return bool(forms)
+
+
+def _found(value):
+    """The forms of an object that has more than text."""
+    try:
+        return None if _table(value) else _forms(value)
+    except Exception as e:  # as in a notebook, then it is text
+        if not isinstance(e, NotImplementedError):
+            print(f"{type(value).__name__} cannot be shown: {type(e).__name__}: {e}", file=sys.stderr)
+    return None
 
 
 def describe(value, here=False):
@@ -71,9 +76,13 @@ def describe(value, here=False):
         return repr(value), None
     if _table(value):
         return repr(value), _records(value)
-    if show(value, here):
-        return None, None
-    return repr(value), None
+    forms = _found(value)
+    if not forms:
+        return repr(value), None
+    if _best(forms) in _TEXTS:
+        return _plain(forms, _text(value)), None
+    _send_best(forms, _text(value), here)
+    return None, None
 
 
 def show_value(value):
@@ -96,15 +105,24 @@ def _text(value):
 
 def _send_best(forms, plain, here=False):
     """Sends the richest of forms, by media type. Text is printed: so it keeps its place."""
-    best = min(forms, key=_rank)
-    plain = forms.get("text/plain") or plain
+    best = _best(forms)
     if best in _TEXTS:
-        print(plain or forms[best])
+        print(_plain(forms, plain))
         return
+    plain = forms.get("text/plain") or plain
     if here and plain and best == "text/html":
         print(plain)
         plain = ""
     _send(best, forms[best], "" if best in _IMAGES or best == "text/plain" else plain)
+
+
+def _best(forms):
+    return min(forms, key=_rank)
+
+
+def _plain(forms, plain):
+    """The text of an object whose richest form is text."""
+    return str(forms.get("text/plain") or plain or forms[_best(forms)])
 
 
 def _rank(mime):
@@ -230,14 +248,16 @@ def _png(figure):
     return out.getvalue()
 
 
-def _note(figure):
-    """Notes that a figure was shown or saved as it is now."""
-    figure._coderunner_shown, figure.stale = True, False
+def _note(figure, seen=True):
+    """Notes that a figure was shown, or saved, as it is now."""
+    figure._coderunner_shown, figure.stale = "seen" if seen else "saved", False
 
 
-def _show_figure(figure):
-    seen = getattr(figure, "_coderunner_shown", False) and not figure.stale
-    if not seen and (figure.get_axes() or figure.get_children()[1:]):
+def _show_figure(figure, asked=False):
+    """Shows a figure, unless it was seen as it is or, if the program has not asked to show
+    it, was saved."""
+    noted = not figure.stale and getattr(figure, "_coderunner_shown", "")
+    if noted != "seen" and (asked or not noted) and (figure.get_axes() or figure.get_children()[1:]):
         _send("image/png", _png(figure), "")
 
 
@@ -292,8 +312,10 @@ def _backend_bases(module):
 
     def print_and_note(self, filename, *args, **kwargs):
         result = print_figure(self, filename, *args, **kwargs)
-        if not isinstance(filename, (str, os.PathLike)) or os.path.abspath(filename).startswith(_home):
-            _note(self.figure)
+        file = isinstance(filename, (str, os.PathLike)) and os.path.abspath(filename)
+        if not file or file.startswith(_home):
+            ending = os.path.splitext(file)[1][1:] if file else ""
+            _note(self.figure, file and (kwargs.get("format") or ending or "png").lower() in ("png", "jpg", "jpeg"))
         return result
 
     def show(cls=None, *args, **kwargs):
@@ -305,7 +327,7 @@ def _backend_bases(module):
             Gcf.destroy(manager)
 
     def show_manager(self):
-        _show_figure(self.canvas.figure)
+        _show_figure(self.canvas.figure, asked=True)
 
     hide(print_and_note)
     print_and_note.__name__, print_and_note.__doc__ = "print_figure", print_figure.__doc__

@@ -68,6 +68,9 @@ func TestFigures(t *testing.T) {
 		{"plt.plot(1); plt.show(); plt.gca().plot(2)", "", "1 1,2"},
 		{"plt.plot(1); plt.show(); plt.savefig('a'); print(open('a').read(), plt.gcf().drawn)", "[1] 2\n", "1"},
 		{"plt.plot(1); plt.savefig('a'); plt.show()", "", ""},
+		{"plt.plot(1); plt.savefig('a.pdf'); plt.show()", "", "1"},
+		{"plt.plot(1); plt.savefig(__import__('io').BytesIO()); plt.show()", "", "1"},
+		{"plt.plot(1); plt.savefig('a.pdf')", "", ""},
 		{"plt.plot(1); plt.savefig('a'); plt.plot(2)", "", "1,2"},
 		{"plt.plot(1); plt.savefig('/tmp/a')", "", "1"},
 		{"plt.gcf()\nplt.show()", "", ""},
@@ -84,5 +87,16 @@ func TestFigures(t *testing.T) {
 		if o.Error != nil || o.Stdout != test.stdout || strings.Join(shown, " ") != test.shown {
 			t.Errorf("%s\nprinted %q, showed %q, %+v; want %q, %q", test.code, o.Stdout, shown, o.Error, test.stdout, test.shown)
 		}
+	}
+}
+
+// TestValuesOfText has last expressions whose richest form is text: it is the result.
+func TestValuesOfText(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	const class = "class A:\n  def __repr__(self): return 'x**2'\n  def _repr_latex_(self): return '$x^2$'\n"
+	value(t, run(t, r, class+"print('a', end='')\nA()"), "x**2")
+	value(t, run(t, r, "from IPython.display import Markdown\nMarkdown('**b**')"), "**b**")
+	if o := run(t, r, class+"display(A()); print('b')"); o.Stdout != "x**2\nb\n" || o.Result != nil || len(o.Displays) > 0 {
+		t.Errorf("display: %+v", o)
 	}
 }

@@ -295,7 +295,7 @@ func (j *run) run(in *input) int {
 				break
 			}
 			if err, bad := v.(error); bad {
-				return c.Die(2, "%s", err)
+				return c.Die(5, "%s", err)
 			}
 			list = append(list, v)
 		}
@@ -307,7 +307,7 @@ func (j *run) run(in *input) int {
 				break
 			}
 			if err, bad := v.(error); bad {
-				return c.Die(2, "%s", err)
+				return c.Die(5, "%s", err)
 			}
 			if !j.filter(v) {
 				return j.status
