@@ -179,7 +179,7 @@ func (sh *shell) dirsBuiltin(args []string) int {
 			continue
 		}
 		if a == "" || a[0] != '-' || strings.Trim(a, "-clpv") != "" {
-			return sh.usage("dirs", a+": invalid option", "dirs [-clpv] [+N] [-N]")
+			return sh.usage("dirs", a+": invalid number", "dirs [-clpv] [+N] [-N]")
 		}
 		if strings.Contains(a, "c") {
 			sh.dirs = nil
