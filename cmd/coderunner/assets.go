@@ -37,7 +37,7 @@ func importedDirs(code, dir string) []string {
 
 // isScript reports whether a file is one of JavaScript or TypeScript.
 func isScript(name string) bool {
-	l := runners.ParseLanguage(strings.TrimPrefix(path.Ext(name), "."))
+	l := endingLanguage(name)
 	return l != "" && l != runners.Python && l != runners.Bash
 }
 

@@ -337,7 +337,7 @@ func (b *beside) take(name string) (dir string) {
 
 // read has a file searched, if it is a program or a notebook.
 func (b *beside) read(f runners.File) {
-	if l := runners.ParseLanguage(strings.TrimPrefix(path.Ext(f.Path), ".")); l != "" {
+	if l := endingLanguage(f.Path); l != "" {
 		b.texts = append(b.texts, text{string(f.Data), path.Dir(f.Path), l, f.Asset})
 	} else if path.Ext(f.Path) == ".ipynb" {
 		if code, _, _, err := notebook.Read(f.Data); err == nil {

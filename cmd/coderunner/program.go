@@ -137,7 +137,7 @@ func languageOf(asked, file, code string) (runners.Language, error) {
 	case asked != "":
 		return "", fmt.Errorf("--language %q: want %s", asked, languageNames(runners.Languages))
 	}
-	if l = runners.ParseLanguage(strings.TrimPrefix(filepath.Ext(file), ".")); l != "" {
+	if l = endingLanguage(file); l != "" {
 		return l, nil
 	}
 	if m := ownShebang.FindStringSubmatch(code); m != nil {
@@ -150,6 +150,12 @@ func languageOf(asked, file, code string) (runners.Language, error) {
 		return "", errors.New("the program does not show its language: use --language " + languageNames(runners.Languages))
 	}
 	return "", fmt.Errorf("%s: neither the name nor the text shows the language: use --language %s", file, languageNames(runners.Languages))
+}
+
+// endingLanguage returns the language that the ending of a file's name stands for, "" if
+// it stands for none.
+func endingLanguage(name string) runners.Language {
+	return runners.ParseLanguage(strings.TrimPrefix(filepath.Ext(name), "."))
 }
 
 func isLanguageFlag(arg string) bool {

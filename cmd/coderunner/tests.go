@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -35,7 +34,7 @@ func configuredAbove(dir string) bool {
 // isConfigured reports whether dir has a configuration of pytest.
 func isConfigured(dir string) bool {
 	for _, name := range testConfigs[:5] {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+		if isRegular(filepath.Join(dir, name)) {
 			return true
 		}
 	}

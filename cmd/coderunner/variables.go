@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,7 +37,7 @@ func tellVariables(req runners.Request, sees func(name string) bool, warn io.Wri
 	}
 	look(req.Code, req.Language)
 	for _, f := range req.Files {
-		if l := runners.ParseLanguage(strings.TrimPrefix(path.Ext(f.Path), ".")); l != "" {
+		if l := endingLanguage(f.Path); l != "" {
 			look(string(f.Data), l)
 		}
 	}

@@ -112,7 +112,7 @@ func (m *mapping) run(sh *shell) int {
 			if status := m.store(sh); status != 0 {
 				return status
 			}
-			sh.evalText(fmt.Sprintf("%s %d %s", m.callback, m.origin, "'"+strings.ReplaceAll(line, "'", `'\''`)+"'"))
+			sh.evalText(fmt.Sprintf("%s %d %s", m.callback, m.origin, singleQuoted(line)))
 			if sh.stopped() {
 				return sh.status
 			}

@@ -16,6 +16,11 @@ func quote(s string) string {
 	if needsAnsi(s) {
 		return ansiQuote(s)
 	}
+	return singleQuoted(s)
+}
+
+// singleQuoted quotes a string in single quotes, whatever it has.
+func singleQuoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 

@@ -316,7 +316,7 @@ func (sh *shell) showTraps(names []string) int {
 		if _, is := kernel.ParseSignal(name); is {
 			name = "SIG" + name
 		}
-		fmt.Fprintf(&b, "trap -- %s %s\n", "'"+strings.ReplaceAll(text, "'", `'\''`)+"'", name)
+		fmt.Fprintf(&b, "trap -- %s %s\n", singleQuoted(text), name)
 	}
 	return sh.print("trap", b.String())
 }

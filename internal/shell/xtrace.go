@@ -52,7 +52,7 @@ func (sh *shell) traceCommand(args []string) {
 func traced(s string) string {
 	switch {
 	case hasMetas(s):
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+		return singleQuoted(s)
 	case needsAnsi(s):
 		return ansiQuote(s)
 	}
@@ -92,11 +92,10 @@ func (sh *shell) tracePairs(name string, pairs []pair) {
 	if !sh.opts.xtrace {
 		return
 	}
-	quoted := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 	words := make([]string, len(pairs))
 	for i, p := range pairs {
-		if words[i] = quoted(p.value); p.keyed {
-			words[i] = "[" + quoted(p.key) + "]=" + words[i]
+		if words[i] = singleQuoted(p.value); p.keyed {
+			words[i] = "[" + singleQuoted(p.key) + "]=" + words[i]
 		}
 	}
 	sh.trace(name + "=(" + strings.Join(words, " ") + ")")
