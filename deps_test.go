@@ -16,128 +16,138 @@ import (
 // module is the prefix of our own import paths.
 const module = "coderunner/"
 
-// imports says for each package which of ours it may import. A package that
-// is missing here fails, and so does a row without a package. Sibling packages
-// under pyodide/ never import one another but for abi, hostfn, memfs,
-// netstack and wasmbin; pyodide joins them.
+// imports lists for each package which of ours it may import, floor by floor. A
+// package that is missing here fails, and so does a row without a package. The
+// machine imports nothing else of ours, the userland the machine only. Sibling
+// packages under pyodide/ never import one another but for hostfn and wasmbin;
+// pyodide joins them.
 const imports = `
-	internal/netpolicy:
-	internal/intercept: internal/netpolicy
-	runners: internal/netpolicy
-	internal/procdir:
-	internal/pool:
-	internal/recent:
+	# the machine
+	internal/machine:
+	internal/machine/abi:
+	internal/machine/baton:
+	internal/machine/clock:
+	internal/machine/hostdir: internal/machine/abi internal/machine/memfs
+	internal/machine/kernel: internal/machine/abi internal/machine/memfs
+	internal/machine/memfs: internal/machine/abi
+	internal/machine/modeltest:
+	internal/machine/netstack: internal/machine/abi internal/machine/memfs
+
+	# the userland, on a machine
+	internal/userland:
+	internal/userland/commands: internal/machine/kernel internal/userland/commands/archive internal/userland/commands/awk internal/userland/commands/bc internal/userland/commands/command internal/userland/commands/diff internal/userland/commands/file internal/userland/commands/find internal/userland/commands/jq internal/userland/commands/sed internal/userland/commands/sqlite internal/userland/commands/system internal/userland/commands/text internal/userland/commands/web internal/userland/shell
+	internal/userland/commands/archive: internal/machine/abi internal/machine/clock internal/userland/commands/command internal/userland/commands/file internal/userland/glob internal/userland/regex
+	internal/userland/commands/awk: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/commands/command internal/userland/printf internal/userland/regex
+	internal/userland/commands/bc: internal/userland/commands/command
+	internal/userland/commands/command: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs
+	internal/userland/commands/diff: internal/machine/abi internal/userland/commands/command internal/userland/commands/file internal/userland/glob internal/userland/printf internal/userland/regex
+	internal/userland/commands/file: internal/machine/abi internal/machine/clock internal/userland/commands/command internal/userland/glob internal/userland/printf internal/userland/regex
+	internal/userland/commands/find: internal/machine/abi internal/machine/clock internal/userland/commands/command internal/userland/commands/file internal/userland/glob internal/userland/printf internal/userland/regex
+	internal/userland/commands/jq: internal/userland/commands/command
+	internal/userland/commands/sed: internal/machine/abi internal/userland/commands/command internal/userland/regex
+	internal/userland/commands/sqlite: internal/userland/commands/command
+	internal/userland/commands/system: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/commands/command internal/userland/commands/file internal/userland/printf internal/userland/regex
+	internal/userland/commands/text: internal/machine/abi internal/userland/commands/command internal/userland/glob internal/userland/printf internal/userland/regex
+	internal/userland/commands/web: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/userland/commands/command
+	internal/userland/glob:
+	internal/userland/printf:
+	internal/userland/regex:
+	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex
+
+	# CPython, on a machine
+	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
+	pyodide/codestore: internal/procdir pyodide/wasmbin
+	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
+	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/hostfn
+	pyodide/hashlib:
+	pyodide/hostfn: internal/machine/abi
+	pyodide/jsffi: internal/machine/abi pyodide/hostfn
+	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
+	pyodide/linmem:
+	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
+	pyodide/rewrite: pyodide/wasmbin
+	pyodide/snapshot:
+	pyodide/tlsbio:
+	pyodide/wasmbin:
+
+	# what is trusted, without a word of a language
 	cache: internal/procdir
+	internal/bench:
+	internal/builder: cache internal/recent
+	internal/clients:
 	internal/fetch: cache
+	internal/hostile:
+	internal/images:
+	internal/intercept: internal/netpolicy
+	internal/netpolicy:
+	internal/pool:
+	internal/procdir:
+	internal/recent:
+	internal/sample:
+	internal/sandbox:
+	internal/sysmem:
+	internal/testcache:
 	internal/versions: internal/fetch
 
-	pyodide/abi:
-	pyodide/wasmbin:
-	pyodide/baton:
-	pyodide/hostfn: pyodide/abi
-	pyodide/memfs: pyodide/abi
-	pyodide/hostdir: pyodide/abi pyodide/memfs
-	pyodide/netstack: pyodide/abi pyodide/memfs
-	pyodide/emscripten: pyodide/abi pyodide/hostfn pyodide/memfs pyodide/netstack
-	pyodide/jsffi: pyodide/abi pyodide/hostfn
-	pyodide/hashlib:
-	pyodide/tlsbio:
-	pyodide/linmem:
-	pyodide/codestore: internal/procdir pyodide/wasmbin
-	pyodide/snapshot:
-	pyodide/rewrite: pyodide/wasmbin
-	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
-	pyodide/libffi: pyodide/hostfn pyodide/wasmbin
-	pyodide: internal/calendar internal/pool internal/recent pyodide/abi pyodide/baton pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostdir pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/memfs pyodide/netstack pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
-	pyodide/modeltest:
-	pyodide/pyodidetest: cache internal/fetch internal/testcache internal/versions pyodide
-
-	internal/kernel: pyodide/abi pyodide/memfs
-	internal/glob:
-	internal/shell: internal/calendar internal/commands/printf internal/commands/regex internal/glob internal/kernel pyodide/abi pyodide/memfs
-	internal/builder: cache internal/recent
-	internal/commands/clock: internal/calendar
-	internal/commands/command: internal/calendar internal/kernel pyodide/abi pyodide/memfs
-	internal/commands/printf:
-	internal/commands/regex:
-	internal/commands/file: internal/calendar internal/commands/clock internal/commands/command internal/commands/printf internal/commands/regex internal/glob pyodide/abi
-	internal/commands/archive: internal/commands/clock internal/commands/command internal/commands/file internal/commands/regex internal/glob pyodide/abi
-	internal/commands/awk: internal/calendar internal/commands/command internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs
-	internal/commands/bc: internal/commands/command
-	internal/commands/diff: internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/glob pyodide/abi
-	internal/commands/find: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/glob pyodide/abi
-	internal/commands/jq: internal/commands/command
-	internal/commands/sqlite: internal/commands/command
-	internal/commands/sed: internal/commands/command internal/commands/regex pyodide/abi
-	internal/commands/system: internal/calendar internal/commands/clock internal/commands/command internal/commands/file internal/commands/printf internal/commands/regex internal/kernel pyodide/abi pyodide/memfs
-	internal/commands/text: internal/commands/command internal/commands/printf internal/commands/regex internal/glob pyodide/abi
-	internal/commands/web: internal/commands/clock internal/commands/command internal/kernel pyodide/abi pyodide/memfs pyodide/netstack
-	internal/commands: internal/commands/archive internal/commands/awk internal/commands/bc internal/commands/command internal/commands/diff internal/commands/file internal/commands/find internal/commands/jq internal/commands/sed internal/commands/sqlite internal/commands/system internal/commands/text internal/commands/web internal/kernel internal/shell
-	internal/sandbox:
+	# runners
+	internal/notebook: runners
 	internal/process: internal/sandbox runners
-	internal/hostile:
-	runners/deno/codecache: cache internal/builder internal/recent
-	internal/sample:
-	internal/calendar:
-	internal/testcache:
-	runners/deno/deps: internal/fetch runners runners/deno/jsparse
-	runners/deno/jsparse:
-	runners/deno/guard: internal/netpolicy internal/sandbox
+	runners: internal/netpolicy
+	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell runners
 	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
-	runners/bash: internal/commands internal/commands/web internal/kernel internal/netpolicy internal/shell pyodide/abi pyodide/memfs runners
+	runners/deno/codecache: cache internal/builder internal/recent
+	runners/deno/deps: internal/fetch runners runners/deno/jsparse
+	runners/deno/guard: internal/netpolicy internal/sandbox
+	runners/deno/jsparse:
 	runners/host: internal/procdir internal/process internal/sandbox runners
+	runners/python: cache internal/builder internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/commands internal/userland/commands/web internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
+	runners/python/hostdirs: pyodide runners
+	runners/python/imports: runners/python/requirement runners/python/wheel
+	runners/python/index:
+	runners/python/lockfile: runners/python/wheel
+	runners/python/requirement: runners/python/wheel
+	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
-	runners/python/index:
-	runners/python/requirement: runners/python/wheel
-	runners/python/imports: runners/python/requirement runners/python/wheel
-	runners/python/hostdirs: pyodide runners
-	runners/python/lockfile: runners/python/wheel
-	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
-	runners/python: cache internal/builder internal/commands internal/commands/web internal/fetch internal/kernel internal/netpolicy internal/notebook internal/pool internal/recent internal/shell internal/versions pyodide pyodide/abi pyodide/memfs pyodide/netstack runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
 	runners/runnertest: internal/sample runners
 
+	# what serves them
+	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/notebook internal/sandbox internal/server internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
+	internal/answer: internal/images runners
+	internal/compiler: pyodide
+	internal/httpserve: internal/server internal/session runners
+	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
 	internal/session: runners
 	internal/session/bucket: internal/session
-	internal/images:
-	internal/notebook: runners
-	internal/answer: internal/images runners
-	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
-	internal/httpserve: internal/server internal/session runners
-	internal/sysmem:
-	internal/clients:
-	internal/bench:
-	internal/compiler: pyodide
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/notebook internal/session/bucket internal/versions internal/sandbox internal/server internal/session internal/sysmem runners runners/bash runners/deno runners/host runners/python
 `
 
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler internal/process runners/deno runners/host
-	net: internal/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy pyodide/netstack pyodide/tlsbio runners/deno/guard runners/python
-	net/http: internal/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
+	net: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/machine/netstack pyodide/tlsbio runners/deno/guard runners/python
+	net/http: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
 	github.com/mark3labs/mcp-go: internal/bench internal/server
 	github.com/tetratelabs/wazero: pyodide pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
-	mvdan.cc/sh/v3: internal/shell
+	mvdan.cc/sh/v3: internal/userland/shell
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner
 	github.com/peterh/liner: cmd/coderunner
 	github.com/google/shlex: cmd/coderunner
-	github.com/dlclark/regexp2: internal/commands/regex
-	github.com/itchyny/gojq: internal/commands/jq
-	github.com/ulikunitz/xz: internal/commands/archive
+	github.com/dlclark/regexp2: internal/userland/regex
+	github.com/itchyny/gojq: internal/userland/commands/jq
+	github.com/ulikunitz/xz: internal/userland/commands/archive
 	golang.org/x/term: cmd/coderunner
-	golang.org/x/crypto: internal/commands/text pyodide/hashlib
-	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox pyodide pyodide/hostdir pyodide/linmem runners/deno/guard
+	golang.org/x/crypto: internal/userland/commands/text pyodide/hashlib
+	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox pyodide internal/machine/hostdir pyodide/linmem runners/deno/guard
 	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
 	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index
-	golang.org/x/text: cmd/coderunner internal/commands/text
+	golang.org/x/text: cmd/coderunner internal/userland/commands/text
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python
 	github.com/minio/minio-go/v7: internal/session/bucket
@@ -154,13 +164,13 @@ const capabilities = `
 	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver
 `
 
-// parse reads a table of "name: word word".
+// parse reads a table of "name: word word" with comments behind "#".
 func parse(t *testing.T, table string) map[string][]string {
 	t.Helper()
 	rows := map[string][]string{}
 	for line := range strings.Lines(table) {
 		line = strings.TrimSpace(line)
-		if line == "" {
+		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		name, words, ok := strings.Cut(line, ":")
@@ -250,6 +260,27 @@ func TestPackageComments(t *testing.T) {
 		}
 		if name := path.Base(dir); !strings.HasPrefix(p.Doc, "Package "+name+" ") && !strings.HasPrefix(p.Doc, "Command "+name+" ") {
 			t.Errorf("%s: the package comment is %q", dir, p.Doc)
+		}
+	}
+}
+
+// floors lists what may stand below the packages of a directory.
+var floors = map[string][]string{
+	"internal/machine/":  {"internal/machine/"},
+	"internal/userland/": {"internal/machine/", "internal/userland/"},
+}
+
+func TestFloors(t *testing.T) {
+	for p, may := range parse(t, imports) {
+		for floor, below := range floors {
+			if !strings.HasPrefix(p, floor) {
+				continue
+			}
+			for _, q := range may {
+				if !slices.ContainsFunc(below, func(dir string) bool { return strings.HasPrefix(q, dir) }) {
+					t.Errorf("%s may import %s, which is not below it", p, q)
+				}
+			}
 		}
 	}
 }

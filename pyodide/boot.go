@@ -9,7 +9,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/rewrite"

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // hostDevice is where the guest's _coderunner.call asks the host. One open is

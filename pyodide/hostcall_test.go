@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"testing"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/memfs"
 )
 
 // askable is an interpreter without a guest, which answers calls.

@@ -8,13 +8,13 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/libffi"
 	"coderunner/pyodide/linmem"
-	"coderunner/pyodide/memfs"
 	"coderunner/pyodide/rewrite"
 )
 

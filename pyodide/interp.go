@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
+	"coderunner/internal/machine/hostdir"
+	"coderunner/internal/machine/memfs"
+	"coderunner/internal/machine/netstack"
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/hostdir"
-	"coderunner/pyodide/memfs"
-	"coderunner/pyodide/netstack"
 	"coderunner/pyodide/snapshot"
 )
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/rewrite"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"

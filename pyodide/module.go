@@ -10,7 +10,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"

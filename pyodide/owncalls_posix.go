@@ -6,8 +6,8 @@ import (
 	"math"
 	"time"
 
-	"coderunner/internal/calendar"
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/clock"
 )
 
 // The calls behind guest/posix.py and the modules resource and time.
@@ -140,7 +140,7 @@ func callUsage(_ context.Context, in *instance, _ any, _ []byte) (any, error) {
 func callTzset(_ context.Context, in *instance, name *string, _ []byte) (any, error) {
 	location := in.location
 	if name != nil {
-		location = calendar.Zone(*name)
+		location = clock.Zone(*name)
 	}
 	in.proc.SetLocation(location)
 	return nil, nil

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // Process is the process of an interpreter's program in a table of processes that

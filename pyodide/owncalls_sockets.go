@@ -7,9 +7,9 @@ import (
 	"net/netip"
 	"strings"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/netstack"
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/netstack"
 )
 
 // The calls behind guest/lib/_coderunner_socket.py. An errno stands first in

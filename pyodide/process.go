@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/memfs"
 )
 
 // makeFiles makes the file system and the process around it, whose monotonic

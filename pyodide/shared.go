@@ -1,9 +1,9 @@
 package pyodide
 
 import (
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/linmem"
-	"coderunner/pyodide/memfs"
 )
 
 // hostPage is the unit of mappings: a multiple of every host's page size that

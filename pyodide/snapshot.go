@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/libffi"
-	"coderunner/pyodide/memfs"
 	"coderunner/pyodide/snapshot"
 )
 

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/snapshot"
 )

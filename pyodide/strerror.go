@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 // strerrors is how many numbers libc's strerror has a text for, from 0. The texts

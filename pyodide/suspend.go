@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/snapshot"
 )
 

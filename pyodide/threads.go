@@ -10,7 +10,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/pyodide/baton"
+	"coderunner/internal/machine/baton"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/rewrite"
 )

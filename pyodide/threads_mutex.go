@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 // Mutexes and condition variables of libraries. They have no state in the guest's

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/baton"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/baton"
 	"coderunner/pyodide/rewrite"
 )
 

@@ -6,8 +6,8 @@ import (
 	"crypto/x509"
 	"sync"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/tlsbio"
 )
 

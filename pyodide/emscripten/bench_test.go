@@ -3,8 +3,8 @@ package emscripten
 import (
 	"testing"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // The calls that programs make most.

@@ -3,7 +3,7 @@ package emscripten
 import (
 	"context"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 	"coderunner/pyodide/hostfn"
 )
 

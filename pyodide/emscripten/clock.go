@@ -5,7 +5,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 // The clocks of WASI. The last two, of a process and of a thread, are the same.

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 func TestClocks(t *testing.T) {

@@ -3,8 +3,8 @@ package emscripten
 import (
 	"slices"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // descriptors is the table of open files: numbers to file descriptions.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // OpenHost returns the open function of a device whose stream is Guest.OpenHost's

@@ -1,6 +1,6 @@
 package emscripten
 
-import "coderunner/pyodide/abi"
+import "coderunner/internal/machine/abi"
 
 // progname is argv[0].
 const progname = "python"

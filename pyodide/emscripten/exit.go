@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/memfs"
 )
 
 // Exit is the end that the program asked for.

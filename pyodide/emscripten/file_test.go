@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 const cwd = abi.AT_FDCWD

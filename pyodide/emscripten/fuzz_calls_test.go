@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/hostfn"
-	"coderunner/pyodide/memfs"
 )
 
 // The functions in families, for a fuzz target each: sequences of calls within

@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/hostfn"
-	"coderunner/pyodide/memfs"
 )
 
 // hostile are arguments that make trouble: ends of the memory, lengths that

@@ -11,9 +11,9 @@ import (
 
 	"github.com/tetratelabs/wazero/experimental/wazerotest"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/hostfn"
-	"coderunner/pyodide/memfs"
 )
 
 // kernel is a process with 128 KiB of memory full of question marks, so that a

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 // doExit is exit(3) and proc_exit. Emscripten's exit runs atexit handlers and

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 // Of struct tm (abi.Tm) the guest's C library fills in the zone itself, from

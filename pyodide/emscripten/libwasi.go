@@ -3,8 +3,8 @@ package emscripten
 import (
 	"context"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // iovMax is IOV_MAX: more buffers are EINVAL.

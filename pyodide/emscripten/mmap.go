@@ -4,8 +4,8 @@ import (
 	"context"
 	"hash/maphash"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // Numbers of mmap(2).

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/modeltest"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/modeltest"
 )
 
 // model makes the same system calls here, as a guest does, and on the host,

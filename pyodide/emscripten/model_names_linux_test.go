@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/modeltest"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/modeltest"
 )
 
 func (m *model) mkdir() {

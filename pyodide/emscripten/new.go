@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 // New makes a process with standard descriptors 0, 1 and 2 open and the usual

@@ -1,8 +1,8 @@
 package emscripten
 
 import (
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // The functions of this file decode the arguments that many functions begin with.

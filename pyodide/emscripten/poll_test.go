@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 // pollfd puts a struct pollfd into memory, and revents reads it.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
+	"coderunner/internal/machine/netstack"
 	"coderunner/pyodide/hostfn"
-	"coderunner/pyodide/memfs"
-	"coderunner/pyodide/netstack"
 )
 
 // Config is what a process is given. Only FS has to be there.

@@ -3,7 +3,7 @@ package emscripten
 import (
 	"crypto/rand"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 // doRandomGet is random_get(*buf, n). The bytes are the host's own.

@@ -1,7 +1,7 @@
 package emscripten
 
 import (
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 	"coderunner/pyodide/hostfn"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 // TestErrnos checks that every system call names what it fails with, in errnos

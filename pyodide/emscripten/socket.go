@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"time"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
-	"coderunner/pyodide/netstack"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
+	"coderunner/internal/machine/netstack"
 )
 
 // Sockets returns the network of the program. Most programs have no socket: it

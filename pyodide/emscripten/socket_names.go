@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"strconv"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/netstack"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/netstack"
 )
 
 // Results of getaddrinfo and getnameinfo.

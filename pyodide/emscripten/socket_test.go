@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"coderunner/pyodide/abi"
+	"coderunner/internal/machine/abi"
 )
 
 const inet, inet6, local = int(abi.AF_INET), int(abi.AF_INET6), int(abi.AF_UNIX)

@@ -1,9 +1,9 @@
 package emscripten
 
 import (
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
-	"coderunner/pyodide/netstack"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
+	"coderunner/internal/machine/netstack"
 )
 
 // doSendto is sendto(fd, *data, n, flags, *addr, len).

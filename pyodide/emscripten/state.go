@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // State is what a process has beside its memory and files, when nothing runs.

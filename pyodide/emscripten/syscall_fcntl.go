@@ -1,8 +1,8 @@
 package emscripten
 
 import (
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // doFcntl64 is fcntl64(fd, command, *argument). Locks of a file's ranges succeed and

@@ -3,8 +3,8 @@ package emscripten
 import (
 	"context"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // doOpenat is openat(dirfd, path, flags, *mode).

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // doPoll is poll(*pollfd, n, milliseconds). Without descriptors it is how the

@@ -1,8 +1,8 @@
 package emscripten
 
 import (
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // putStat writes the struct stat whose address is argument addr.

@@ -207,7 +207,7 @@ def getlogin():
 
 
 def uname():
-    return posix.uname_result(("Linux", "localhost", "6.1.0", "#1 SMP", "wasm32"))  # as internal/kernel has it
+    return posix.uname_result(("Linux", "localhost", "6.1.0", "#1 SMP", "wasm32"))  # as internal/machine/kernel has it
 
 
 def getloadavg():

@@ -1,5 +1,5 @@
-// Package bash runs shell scripts: bash of internal/shell with the commands of
-// internal/commands, on a file system and a process table of their own. There is no
+// Package bash runs shell scripts: bash of internal/userland/shell with the commands of
+// internal/userland/commands, on a file system and a process table of their own. There is no
 // process of the host and nothing to fetch, so a run begins in microseconds.
 //
 // Python inside a script is the business of whoever opens the runner: see
@@ -15,11 +15,11 @@ import (
 
 	"go.uber.org/zap"
 
-	"coderunner/internal/commands"
-	"coderunner/internal/kernel"
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/machine/memfs"
 	"coderunner/internal/netpolicy"
-	"coderunner/internal/shell"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/userland/commands"
+	"coderunner/internal/userland/shell"
 	"coderunner/runners"
 )
 

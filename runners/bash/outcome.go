@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"coderunner/internal/kernel"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/machine/memfs"
 	"coderunner/runners"
 )
 

@@ -16,13 +16,13 @@ import (
 	"syscall"
 	"time"
 
-	"coderunner/internal/commands"
-	"coderunner/internal/commands/web"
-	"coderunner/internal/kernel"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/machine/memfs"
 	"coderunner/internal/netpolicy"
-	"coderunner/internal/shell"
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/userland/commands"
+	"coderunner/internal/userland/commands/web"
+	"coderunner/internal/userland/shell"
 	"coderunner/runners"
 )
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"coderunner/internal/shell"
+	"coderunner/internal/userland/shell"
 	"coderunner/runners"
 	"coderunner/runners/python/imports"
 	"coderunner/runners/python/requirement"

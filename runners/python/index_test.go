@@ -22,8 +22,8 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/machine/memfs"
 	"coderunner/internal/versions"
-	"coderunner/pyodide/memfs"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"coderunner/internal/kernel"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide"
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
 )
 
 // process is a kernel's process as an interpreter sees it.

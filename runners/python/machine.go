@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"coderunner/internal/kernel"
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/machine/memfs"
+	"coderunner/internal/machine/netstack"
 	"coderunner/internal/netpolicy"
 	"coderunner/pyodide"
-	"coderunner/pyodide/memfs"
-	"coderunner/pyodide/netstack"
 	"coderunner/runners"
 	"coderunner/runners/python/resolver"
 )

@@ -8,9 +8,9 @@ import (
 	"net/netip"
 	"sync/atomic"
 
+	"coderunner/internal/machine/netstack"
 	"coderunner/internal/netpolicy"
 	"coderunner/pyodide"
-	"coderunner/pyodide/netstack"
 )
 
 // outside is the network beyond a program's own loopback: that of the run in

@@ -13,13 +13,13 @@ import (
 
 	"go.uber.org/zap"
 
-	"coderunner/internal/commands"
-	"coderunner/internal/commands/web"
-	"coderunner/internal/kernel"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/machine/memfs"
+	"coderunner/internal/machine/netstack"
+	"coderunner/internal/userland/commands"
+	"coderunner/internal/userland/commands/web"
 	"coderunner/pyodide"
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
-	"coderunner/pyodide/netstack"
 	"coderunner/runners"
 )
 

@@ -42,11 +42,11 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/machine/memfs"
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/pool"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
-	"coderunner/pyodide/memfs"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"

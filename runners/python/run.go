@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"coderunner/internal/kernel"
+	"coderunner/internal/machine/kernel"
 	"coderunner/internal/notebook"
 	"coderunner/pyodide"
 	"coderunner/runners"

@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"coderunner/internal/machine/memfs"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
-	"coderunner/pyodide/memfs"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/resolver"

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide"
-	"coderunner/pyodide/memfs"
 	"coderunner/runners/python/resolver"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"coderunner/internal/kernel"
-	"coderunner/internal/shell"
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell"
 	"coderunner/runners"
 	"coderunner/runners/python/wheel/wheeltest"
 )

@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide"
-	"coderunner/pyodide/abi"
-	"coderunner/pyodide/memfs"
 	"coderunner/runners"
 )
 

@@ -1,0 +1,124 @@
+package memfs
+
+import (
+	"cmp"
+	"io/fs"
+	"path"
+	"strings"
+
+	"coderunner/internal/machine/abi"
+)
+
+// addLayer marks n as changed, so that importlib looks into it again.
+func (n *Node) addLayer(fsys *FS, l layer) {
+	n.dir().pending = append(n.dir().pending, l)
+	fsys.touchLocked(n)
+}
+
+// loadLocked lists the pending layers of the directory n. After an error the
+// remaining ones are tried again the next time.
+func (fsys *FS) loadLocked(n *Node) abi.Errno {
+	fsys.cloneLocked(n)
+	for len(n.dir().pending) > 0 {
+		l := n.dir().pending[0]
+		list, err := fs.ReadDir(l.fsys, l.dir)
+		if err != nil {
+			return errnoOf(err)
+		}
+		if e := fsys.mergeLocked(n, l, list); e != abi.OK {
+			return e
+		}
+		n.dir().pending = n.dir().pending[1:]
+	}
+	n.dir().pending = nil
+	return abi.OK
+}
+
+// mergeLocked adds the entries of one layer to the directory n, all or none.
+func (fsys *FS) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
+	d := n.dir()
+	added := 0
+	for _, e := range list {
+		if d.entries[e.Name()] == nil && mountable(e) {
+			added++
+		}
+	}
+	if !fsys.mounted.take(int64(added)) {
+		return abi.ENOMEM
+	}
+	for _, e := range list {
+		if !mountable(e) {
+			continue
+		}
+		name, at := e.Name(), path.Join(l.dir, e.Name())
+		old := d.entries[name]
+		switch {
+		case old == nil && e.IsDir():
+			dir := fsys.newDir(n, name, 0o555)
+			dir.readonly, dir.nlink = true, 2
+			dir.dir().pending = []layer{{l.fsys, at}}
+			d.insert(name, dir)
+			n.nlink++
+		case old == nil:
+			file := fsys.newNode(&source{fsys: l.fsys, path: at, entry: e}, 0o444)
+			file.readonly, file.nlink = true, 1
+			d.insert(name, file)
+		case e.IsDir() && old.node.IsDir():
+			old.node.addLayer(fsys, layer{l.fsys, at})
+		}
+	}
+	return abi.OK
+}
+
+// mountable reports whether an entry is shown: only names that a guest could
+// create are.
+func mountable(e fs.DirEntry) bool {
+	name := e.Name()
+	if name == "" || name == "." || name == ".." || len(name) > abi.NAME_MAX || strings.ContainsAny(name, "/\x00") {
+		return false
+	}
+	return e.IsDir() || e.Type().IsRegular()
+}
+
+// lookupHostLocked returns a node for the name in n's lower directory, nil if
+// there is none.
+func (fsys *FS) lookupHostLocked(n *Node, name string) (*Node, abi.Errno) {
+	o := n.dir().lower.join(name)
+	st, e := o.dir.Lstat(o.name)
+	switch e {
+	case abi.OK:
+	case abi.ENOENT:
+		return nil, abi.OK
+	default:
+		return nil, e
+	}
+	c := &Node{perm: st.Mode & 0o7777, readonly: !o.writable(), nlink: max(1, st.Nlink), host: o, seen: st}
+	switch typ := st.Mode & abi.S_IFMT; typ {
+	case abi.S_IFDIR:
+		c.kind = &directory{parent: n, name: name, cookie: cookieDotDot, lower: o}
+	case abi.S_IFLNK:
+		target, e := o.dir.Readlink(o.name)
+		if e != abi.OK {
+			return nil, e
+		}
+		// A link of /proc may have no target: nothing that could be followed.
+		c.kind = &symlink{cmp.Or(target, "/")}
+	default:
+		c.kind = otherFile(typ)
+	}
+	return c, abi.OK
+}
+
+// attachLowerLocked sets the lower directory of child, a node in memory that n
+// holds by name, if both n's lower directory and child have one.
+func (fsys *FS) attachLowerLocked(n, child *Node, name string) {
+	if n.dir().lower == nil || child.dir() == nil || child.dir().lower != nil || child.dir().opaque {
+		return
+	}
+	o := n.dir().lower.join(name)
+	if st, e := o.dir.Lstat(o.name); e == abi.OK && st.IsDir() {
+		child.dir().lower = o
+	} else {
+		child.dir().opaque = true
+	}
+}

@@ -1,0 +1,340 @@
+package netstack
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"slices"
+	"time"
+
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
+)
+
+// state is how far a socket is.
+type state uint8
+
+const (
+	fresh      state = iota // neither connected nor listening
+	connecting              // for streams
+	connected               // has a peer, or had one
+	listening
+	closed
+)
+
+// Socket is a socket. It is a memfs.Stream and a memfs.Poller.
+type Socket struct {
+	memfs.Waiters // woken by every change
+
+	stack                  *Stack
+	Domain, Type, Protocol uint32
+
+	// Stack.mu guards what follows.
+	state         state
+	local, remote Addr
+	bound         bool // is in Stack.ports or Stack.names
+	peer          *Socket
+	err           abi.Errno // what SO_ERROR reports, once
+	refusal       string    // why the Outside refused
+	opts          options
+
+	in      inbox
+	ended   bool // the peer sends no more
+	reset   bool // by the peer: the connection is no more
+	noRead  bool // shutdown(2)
+	noWrite bool
+	told    bool // something was sent since the peer was closed
+
+	// Of a listening socket.
+	backlog int
+	accepts []*Socket // connected, waiting for accept
+	callers []*Socket // connecting, while accepts is full
+
+	blocked []*Socket // datagram senders that found in full
+
+	dial  context.CancelFunc          // ends an attempt to connect to the outside
+	flows map[netip.AddrPort]net.Conn // of UDP to the outside, by destination
+	host  net.Listener                // on the host's interfaces
+
+	packets PacketConn              // of UDP on the host's interfaces
+	heard   map[netip.AddrPort]bool // who sent to packets
+}
+
+// options are those of setsockopt that mean something.
+type options struct {
+	reuseAddr, reusePort, broadcast, v6only bool
+	lingerOn                                bool
+	linger                                  uint32
+	receive, send                           time.Duration // SO_RCVTIMEO, SO_SNDTIMEO; 0: none
+	limit                                   int           // of in, in bytes; 0: the default
+	rest                                    map[[2]uint32][]byte
+}
+
+// Close implements memfs.Stream.
+func (k *Socket) Close() abi.Errno {
+	k.stack.mu.Lock()
+	files := k.closeLocked()
+	k.stack.mu.Unlock()
+	for _, f := range files {
+		f.Close()
+	}
+	return abi.OK
+}
+
+// closeLocked closes k and returns the files that were sent to it and never
+// received.
+func (k *Socket) closeLocked() (files []*memfs.File) {
+	if k.state == closed {
+		return nil
+	}
+	s := k.stack
+	k.unbindLocked()
+	reset := !k.in.empty() || k.opts.lingerOn && k.opts.linger == 0
+	if p := k.peer; p != nil && k.Type != abi.SOCK_DGRAM && k.state == connected {
+		p.hangUpLocked(reset)
+	}
+	for _, a := range k.accepts {
+		p := a.peer
+		files = append(files, a.closeLocked()...)
+		if p != nil {
+			p.hangUpLocked(true)
+		}
+	}
+	for _, c := range k.callers {
+		c.failLocked(abi.ECONNREFUSED)
+	}
+	for _, b := range k.blocked {
+		b.Wake()
+	}
+	if k.host != nil {
+		k.host.Close()
+	}
+	if k.packets != nil {
+		k.packets.Close()
+	}
+	if k.dial != nil {
+		k.dial()
+	}
+	for _, c := range k.flows {
+		c.Close()
+	}
+	k.accepts, k.callers, k.blocked, k.host, k.flows, k.packets, k.heard = nil, nil, nil, nil, nil, nil, nil
+	files = append(files, k.in.drop(s)...)
+	k.state, k.peer = closed, nil
+	delete(s.sockets, k)
+	s.options.Unreserve(socketCost + int64(len(k.opts.rest))*optionCost)
+	k.Wake()
+	return files
+}
+
+// hangUpLocked tells k that its peer was closed.
+func (k *Socket) hangUpLocked(reset bool) {
+	k.peer, k.ended, k.reset = nil, true, reset
+	if reset && k.err == abi.OK {
+		k.err = abi.ECONNRESET
+	}
+	k.Wake()
+}
+
+// failLocked ends an attempt to connect.
+func (k *Socket) failLocked(e abi.Errno) {
+	if k.state == connecting {
+		k.state, k.err, k.remote = fresh, e, k.none()
+		k.Wake()
+	}
+}
+
+// takeErrorLocked returns the pending error and forgets it.
+func (k *Socket) takeErrorLocked() abi.Errno {
+	e := k.err
+	k.err = abi.OK
+	return e
+}
+
+// Shutdown is shutdown(2).
+func (k *Socket) Shutdown(how uint32) abi.Errno {
+	k.stack.mu.Lock()
+	defer k.stack.mu.Unlock()
+	switch {
+	case how > abi.SHUT_RDWR:
+		return abi.EINVAL
+	case k.state == listening:
+		k.abandonLocked()
+		return abi.OK
+	case k.state != connected || k.peer == nil && !k.ended && k.Type != abi.SOCK_DGRAM:
+		return abi.ENOTCONN
+	}
+	if how != abi.SHUT_WR {
+		k.noRead = true
+	}
+	if how != abi.SHUT_RD {
+		k.noWrite = true
+		if k.peer != nil && k.Type != abi.SOCK_DGRAM {
+			k.peer.ended = true
+			k.peer.Wake()
+		}
+	}
+	k.Wake()
+	return abi.OK
+}
+
+// abandonLocked makes a listening socket stop, which wakes those that accept.
+func (k *Socket) abandonLocked() {
+	for _, a := range k.accepts {
+		if a.peer != nil {
+			a.peer.hangUpLocked(true)
+		}
+		a.closeLocked()
+	}
+	for _, c := range k.callers {
+		c.failLocked(abi.ECONNREFUSED)
+	}
+	if k.host != nil {
+		k.host.Close()
+	}
+	k.accepts, k.callers, k.host = nil, nil, nil
+	k.state = fresh
+	k.Wake()
+}
+
+const (
+	readable = abi.POLLIN | abi.POLLRDNORM
+	writable = abi.POLLOUT | abi.POLLWRNORM
+)
+
+// Ready implements memfs.Poller, as Linux's tcp_poll, udp_poll and unix_poll do.
+func (k *Socket) Ready() (ev abi.Events) {
+	k.stack.mu.Lock()
+	defer k.stack.mu.Unlock()
+	if k.err != abi.OK {
+		ev |= abi.POLLERR
+	}
+	if !k.in.empty() {
+		ev |= readable
+	}
+	if k.Type == abi.SOCK_DGRAM {
+		if k.peer == nil || k.Domain != abi.AF_UNIX || !k.peer.fullLocked() {
+			ev |= writable
+		}
+		if k.noRead {
+			ev |= readable | abi.POLLRDHUP
+		}
+		return ev
+	}
+	switch k.state {
+	case listening:
+		ev &^= readable
+		if len(k.accepts) > 0 {
+			ev |= readable
+		}
+	case connecting:
+	case fresh:
+		ev |= abi.POLLHUP | writable
+		if k.err != abi.OK {
+			ev |= readable
+		}
+	case connected:
+		if k.ended || k.noRead {
+			ev |= readable | abi.POLLRDHUP
+		}
+		if k.ended && (k.noWrite || k.peer == nil) || k.noRead && k.noWrite {
+			ev |= abi.POLLHUP
+		}
+		if k.noWrite || k.peer == nil || !k.peer.fullLocked() {
+			ev |= writable
+		}
+	case closed:
+		ev |= abi.POLLHUP | readable | writable
+	}
+	return ev
+}
+
+// Wait waits until one of the events is there, an error or a hang-up among
+// them, and returns EAGAIN when the time is over; 0 is no limit.
+func (k *Socket) Wait(ctx context.Context, events abi.Events, limit time.Duration) abi.Errno {
+	events |= abi.POLLERR | abi.POLLHUP
+	if k.Ready()&events != 0 {
+		return abi.OK
+	}
+	ch := make(chan struct{}, 1)
+	defer k.Watch(ch)()
+	var over <-chan time.Time
+	if limit > 0 {
+		t := time.NewTimer(limit)
+		defer t.Stop()
+		over = t.C
+	}
+	for k.Ready()&events == 0 {
+		select {
+		case <-ch:
+		case <-over:
+			return abi.EAGAIN
+		case <-ctx.Done():
+			return abi.EINTR
+		}
+	}
+	return abi.OK
+}
+
+// ReceiveLimit and SendLimit are SO_RCVTIMEO and SO_SNDTIMEO; 0: none.
+func (k *Socket) ReceiveLimit() time.Duration { return k.limit(&k.opts.receive) }
+func (k *Socket) SendLimit() time.Duration    { return k.limit(&k.opts.send) }
+
+func (k *Socket) limit(d *time.Duration) time.Duration {
+	k.stack.mu.Lock()
+	defer k.stack.mu.Unlock()
+	return *d
+}
+
+// Read implements memfs.Stream.
+func (k *Socket) Read(ctx context.Context, p []byte, nonblock bool) (int, abi.Errno) {
+	if len(p) == 0 {
+		return 0, abi.OK // there is nothing to wait for
+	}
+	for {
+		m, e := k.Receive([][]byte{p}, 0)
+		for _, f := range m.Files {
+			f.Close() // as read(2) does
+		}
+		if e != abi.EAGAIN || nonblock {
+			return m.N, e
+		}
+		if e := k.Wait(ctx, readable, k.ReceiveLimit()); e != abi.OK {
+			return 0, e
+		}
+	}
+}
+
+// Write implements memfs.Stream.
+func (k *Socket) Write(ctx context.Context, p []byte, nonblock bool) (done int, e abi.Errno) {
+	for {
+		n, e := k.Send(ctx, Message{Data: [][]byte{p[done:]}})
+		done += n
+		switch {
+		case e == abi.OK && done == len(p):
+			return done, abi.OK
+		case done > 0 && (nonblock || e != abi.OK && e != abi.EAGAIN):
+			return done, abi.OK
+		case e != abi.OK && (e != abi.EAGAIN || nonblock):
+			return 0, e
+		}
+		if e := k.Wait(ctx, writable, k.SendLimit()); e != abi.OK {
+			if done > 0 {
+				e = abi.OK
+			}
+			return done, e
+		}
+	}
+}
+
+// Refusal returns why the Outside refused what was last asked of it.
+func (k *Socket) Refusal() string {
+	k.stack.mu.Lock()
+	defer k.stack.mu.Unlock()
+	return k.refusal
+}
+
+// remove removes a socket from a list.
+func remove(list []*Socket, k *Socket) []*Socket {
+	return slices.DeleteFunc(list, func(x *Socket) bool { return x == k })
+}

@@ -1,0 +1,340 @@
+package awk
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"coderunner/internal/userland/printf"
+)
+
+func length(r *run, args []*node) (value, error) {
+	if len(args) == 0 {
+		return num(float64(utf8.RuneCountInString(r.line()))), nil
+	}
+	arr, v, err := r.either(args[0])
+	if arr != nil {
+		return num(float64(len(arr.m))), nil
+	}
+	return num(float64(utf8.RuneCountInString(v.str(r.convfmt)))), err
+}
+
+func substr(r *run, args []*node) (value, error) {
+	s, err := r.strs(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	from, err := r.eval(args[1])
+	if err != nil {
+		return from, err
+	}
+	start, end := max(1, math.Trunc(from.num())), math.Inf(1) // gawk does not count what is before 1
+	if len(args) > 2 {
+		n, err := r.eval(args[2])
+		if err != nil {
+			return n, err
+		}
+		end = start + math.Trunc(n.num())
+	}
+	runes := utf8.RuneCountInString(s[0])
+	lo, hi := int(max(1, min(start, float64(runes+1)))), int(max(1, min(end, float64(runes+1))))
+	if math.IsNaN(start) || math.IsNaN(end) || hi <= lo {
+		return str(""), nil
+	}
+	if runes == len(s[0]) {
+		return str(s[0][lo-1 : hi-1]), nil
+	}
+	return str(string([]rune(s[0])[lo-1 : hi-1])), nil
+}
+
+func index(r *run, args []*node) (value, error) {
+	s, err := r.strs(args...)
+	if err != nil {
+		return value{}, err
+	}
+	at := strings.Index(s[0], s[1])
+	if at < 0 {
+		return num(0), nil
+	}
+	return num(float64(utf8.RuneCountInString(s[0][:at]) + 1)), nil
+}
+
+func split(r *run, args []*node) (value, error) {
+	s, err := r.strs(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	arr, err := r.array(args[1])
+	if err != nil {
+		return value{}, err
+	}
+	fs, expr := r.fs, r.fsExpr
+	if len(args) > 2 {
+		if args[2].op == "regex" {
+			if fs = ""; args[2].text != "" { // // separates letters, as "" does
+				expr = r.literal(args[2])
+			} else {
+				expr = nil
+			}
+		} else {
+			sep, err := r.strs(args[2])
+			if err != nil {
+				return value{}, err
+			}
+			fs, expr = sep[0], nil
+		}
+	}
+	parts, err := r.cut(s[0], fs, expr, false, nil)
+	if err != nil {
+		return value{}, err
+	}
+	arr.clear()
+	for i, p := range parts {
+		if err := r.hold(int64(len(p.s)) + 128); err != nil {
+			return value{}, err
+		}
+		arr.set(strconv.Itoa(i+1), p)
+	}
+	return num(float64(len(parts))), nil
+}
+
+func match(r *run, args []*node) (value, error) {
+	s, err := r.strs(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	p, err := r.pattern(args[1])
+	if err != nil {
+		return value{}, err
+	}
+	start, length := 0, -1
+	found := p.FindAllSubmatchIndex([]byte(s[0]), 1)
+	if found != nil {
+		start = utf8.RuneCountInString(s[0][:found[0][0]]) + 1
+		length = utf8.RuneCountInString(s[0][found[0][0]:found[0][1]])
+	}
+	r.globals[varRSTART].v, r.globals[varRLENGTH].v = num(float64(start)), num(float64(length))
+	if len(args) > 2 {
+		arr, err := r.array(args[2])
+		if err != nil {
+			return value{}, err
+		}
+		arr.clear()
+		for i := 0; found != nil && i < len(found[0]); i += 2 {
+			if m := found[0][i : i+2]; m[0] >= 0 {
+				arr.set(strconv.Itoa(i/2), value{kind: input, s: s[0][m[0]:m[1]]})
+			}
+		}
+	}
+	return num(float64(start)), nil
+}
+
+func sub(r *run, args []*node) (value, error) { return r.replace(args, 1) }
+
+func gsub(r *run, args []*node) (value, error) { return r.replace(args, -1) }
+
+// replace is sub and gsub.
+func (r *run) replace(args []*node, n int) (value, error) {
+	p, err := r.pattern(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	with, err := r.strs(args[1])
+	if err != nil {
+		return value{}, err
+	}
+	target := &node{op: "field", a: &node{op: "const"}}
+	if len(args) > 2 {
+		target = args[2]
+	}
+	v, err := r.eval(target)
+	if err != nil {
+		return v, err
+	}
+	s := []byte(v.str(r.convfmt))
+	found := p.FindAllSubmatchIndex(s, n)
+	if found == nil {
+		return num(0), nil
+	}
+	out, err := r.replaced(s, found, with[0], false)
+	if err != nil {
+		return v, err
+	}
+	if !target.lvalue() {
+		return num(float64(len(found))), nil
+	}
+	return num(float64(len(found))), r.assign(target, str(out))
+}
+
+// replaced puts the replacement in the place of all matches: "&" is the match,
+// with groups also \1 and so on.
+func (r *run) replaced(s []byte, found [][]int, with string, groups bool) (string, error) {
+	var b strings.Builder
+	end := 0
+	for _, m := range found {
+		b.Write(s[end:m[0]])
+		end = m[1]
+		for i := 0; i < len(with); i++ {
+			switch ch := with[i]; {
+			case ch == '&':
+				b.Write(s[m[0]:m[1]])
+			case ch == '\\' && i+1 < len(with) && (with[i+1] == '&' || with[i+1] == '\\'):
+				i++
+				b.WriteByte(with[i])
+			case ch == '\\' && groups && i+1 < len(with) && with[i+1] >= '0' && with[i+1] <= '9':
+				i++
+				if g := int(with[i]-'0') * 2; g < len(m) && m[g] >= 0 {
+					b.Write(s[m[g]:m[g+1]])
+				}
+			default:
+				b.WriteByte(ch)
+			}
+		}
+		if err := r.room(b.Len()); err != nil {
+			return "", err
+		}
+	}
+	b.Write(s[end:])
+	return b.String(), nil
+}
+
+func gensub(r *run, args []*node) (value, error) {
+	p, err := r.pattern(args[0])
+	if err != nil {
+		return value{}, err
+	}
+	s, err := r.strs(args[1:3]...)
+	if err != nil {
+		return value{}, err
+	}
+	subject := r.line()
+	if len(args) > 3 {
+		t, err := r.strs(args[3])
+		if err != nil {
+			return value{}, err
+		}
+		subject = t[0]
+	}
+	found := p.FindAllSubmatchIndex([]byte(subject), -1)
+	if how := s[1]; how == "" || how[0]|32 != 'g' {
+		nth := max(1, int(number0(how)))
+		if nth > len(found) {
+			return str(subject), nil
+		}
+		found = found[nth-1 : nth]
+	}
+	out, err := r.replaced([]byte(subject), found, s[0], true)
+	return str(out), err
+}
+
+func sprintfCall(r *run, args []*node) (value, error) {
+	var values []value
+	for _, a := range args {
+		v, err := r.eval(a)
+		if err != nil {
+			return v, err
+		}
+		values = append(values, v)
+	}
+	s, err := r.sprintf(values)
+	return str(s), err
+}
+
+func (r *run) sprintf(values []value) (string, error) {
+	format := values[0].str(r.convfmt)
+	s, short := sprintf(format, values[1:], r.convfmt)
+	if short >= 0 {
+		return "", fmt.Errorf("not enough arguments to satisfy format string\n\t`%s'\n\t%*s^ ran out for this one", format, short+1, "")
+	}
+	return s, r.room(len(s))
+}
+
+// sprintf formats values; missing ones are empty. short is where the first one is
+// missing, -1 if none is.
+func sprintf(format string, values []value, convfmt string) (out string, short int) {
+	var b strings.Builder
+	whole := len(format)
+	short = -1
+	take := func() (v value) {
+		if len(values) > 0 {
+			v, values = values[0], values[1:]
+		} else if short < 0 {
+			short = whole - len(format)
+		}
+		return v
+	}
+	for format != "" {
+		at := strings.IndexByte(format, '%')
+		if at < 0 {
+			b.WriteString(format)
+			break
+		}
+		b.WriteString(format[:at])
+		format = format[at:]
+		if strings.HasPrefix(format, "%%") {
+			b.WriteByte('%')
+			format = format[2:]
+			continue
+		}
+		d, rest, ok := printf.NextDirective(format)
+		if !ok {
+			b.WriteString(format)
+			break
+		}
+		if d.StarWidth {
+			d.Star(true, int(take().num()))
+		}
+		if d.StarPrec {
+			d.Star(false, int(take().num()))
+		}
+		if strings.IndexByte("dioxXuefgEFGcs", d.Verb) < 0 {
+			b.WriteString(d.Source)
+		} else {
+			b.WriteString(convert(d, take(), convfmt))
+		}
+		format = rest
+	}
+	return b.String(), short
+}
+
+// unbounded returns what gawk prints of a number that is infinite or none.
+func unbounded(n float64) string {
+	sign, name := "+", "inf"
+	if math.Signbit(n) {
+		sign = "-"
+	}
+	if math.IsNaN(n) {
+		name = "nan"
+	}
+	return sign + name
+}
+
+// convert formats one value.
+func convert(d printf.Directive, v value, convfmt string) string {
+	if n := v.num(); d.Verb != 's' && d.Verb != 'c' && (math.IsInf(n, 0) || math.IsNaN(n)) {
+		d.Precision = -1
+		return d.FormatString(unbounded(n))
+	}
+	switch d.Verb {
+	case 's':
+		return d.FormatString(v.str(convfmt))
+	case 'c':
+		if v.kind == numeric {
+			return d.FormatString(string(rune(int(v.n))))
+		}
+		s := v.str(convfmt)
+		_, n := utf8.DecodeRuneInString(s)
+		return d.FormatString(s[:n])
+	case 'o', 'x', 'X', 'u':
+		return d.FormatUint(uint64(int64(v.num())))
+	case 'd', 'i':
+		n := v.num()
+		if math.Abs(n) < 1<<63 {
+			return d.FormatInt(int64(n))
+		}
+		d.Verb, d.Precision = 'f', 0 // also for what is not a number
+	}
+	return d.FormatFloat(v.num())
+}

@@ -1,0 +1,113 @@
+package sed
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/userland/commands/command"
+)
+
+// inPlaceFile is the new contents of a file that is edited in place.
+type inPlaceFile struct {
+	f    *command.File
+	temp string
+	name string
+	mode uint32
+}
+
+// startInPlace sends the output to a new file beside the current one.
+func (s *editor) startInPlace() error {
+	st, err := s.c.Stat(s.name)
+	if err != nil {
+		return err
+	}
+	temp := fmt.Sprintf("%ssed%06x", s.name[:strings.LastIndexByte(s.name, '/')+1], st.Ino)
+	f, err := s.c.Create(temp)
+	if err != nil {
+		return fmt.Errorf("couldn't open temporary file %s: %s", temp, command.Text(err))
+	}
+	s.inPlace = &inPlaceFile{f, temp, s.name, st.Mode & 0o7777}
+	s.out, s.unended = command.NewWriter(f), false
+	return nil
+}
+
+// finishFile ends the current input, and renames what was written in place.
+func (s *editor) finishFile() error {
+	if s.in == nil {
+		return nil
+	}
+	if s.inPlace != nil {
+		// What q left unread stays.
+		if s.hasNext {
+			s.out.Write(s.next)
+			if s.nextWhole {
+				s.out.WriteByte(s.end)
+			}
+			s.hasNext = false
+		}
+		if s.quit {
+			io.Copy(s.out, s.in.R)
+		}
+	}
+	s.closer.Close()
+	s.in = nil
+	p := s.inPlace
+	if p == nil {
+		return nil
+	}
+	s.inPlace = nil
+	err := s.out.Flush()
+	p.f.Close()
+	s.out, s.unended = s.c.Out, false
+	if err != nil {
+		s.c.FS.Unlink(nil, s.c.Abs(p.temp))
+		return fmt.Errorf("couldn't write to %s: %s", p.name, command.Text(err))
+	}
+	if n, e := s.c.Lookup(p.temp, true); e == abi.OK {
+		s.c.FS.Chmod(n, p.mode)
+	}
+	if suffix := s.o.Value("i", ""); suffix != "" {
+		backup := p.name + suffix
+		if strings.Contains(suffix, "*") {
+			at := strings.LastIndexByte(p.name, '/') + 1
+			backup = p.name[:at] + strings.ReplaceAll(suffix, "*", p.name[at:])
+		}
+		if e := s.c.FS.Rename(nil, s.c.Abs(p.name), nil, s.c.Abs(backup), 0); e != abi.OK {
+			return fmt.Errorf("cannot rename %s: %s", p.name, command.Text(e))
+		}
+	}
+	if e := s.c.FS.Rename(nil, s.c.Abs(p.temp), nil, s.c.Abs(p.name), 0); e != abi.OK {
+		return fmt.Errorf("cannot rename %s: %s", p.temp, command.Text(e))
+	}
+	return nil
+}
+
+// isLast reports whether the current line is the last one.
+func (s *editor) isLast() bool {
+	if !s.hasNext {
+		s.looking = true
+		s.fill()
+		s.looking = false
+	}
+	return !s.hasNext
+}
+
+// output returns the file that w writes to.
+func (s *editor) output(name string) *bufio.Writer {
+	if name == "/dev/stdout" {
+		return s.c.Out
+	}
+	if w := s.files[name]; w != nil {
+		return w
+	}
+	f, err := s.c.Create(name)
+	if err != nil {
+		s.c.Exit(1, "couldn't open file %s: %s", name, command.Text(err))
+	}
+	s.c.Files = append(s.c.Files, f)
+	s.files[name] = command.NewWriter(f)
+	return s.files[name]
+}

@@ -1,0 +1,154 @@
+package text
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"coderunner/internal/userland/commands/command"
+	"coderunner/internal/userland/regex"
+)
+
+// csplitter is a running csplit.
+type csplitter struct {
+	c     *command.Call
+	o     *command.Options
+	lines [][]byte
+	at    int // the first line that is in no piece
+	next  int // the number of the next piece
+	made  []string
+}
+
+// Csplit splits a file at line numbers and at lines that match.
+func Csplit(c *command.Call) int {
+	o := c.Parse("b,suffix-format= f,prefix= k,keep-files n,digits= s,quiet,silent q z,elide-empty-files suppress-matched", 2)
+	lines, err := c.ReadLines(o.Args[0], '\n')
+	if err != nil {
+		return c.Die(1, "cannot open %s for reading: %s", command.Quote(o.Args[0]), command.Text(err))
+	}
+	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
+		lines = lines[:n-1]
+	}
+	s := &csplitter{c: c, o: o, lines: lines}
+	err = s.split(o.Args[1:])
+	if e := s.piece(len(lines)); err == nil {
+		err = e
+	}
+	if err == nil {
+		return c.Status
+	}
+	if !o.On("k") {
+		for _, name := range s.made {
+			c.FS.Unlink(nil, c.Abs(name))
+		}
+	}
+	return c.Die(1, "%s", err)
+}
+
+// split makes a piece up to each place that a pattern names.
+func (s *csplitter) split(patterns []string) error {
+	for i := 0; i < len(patterns); i++ {
+		pattern, times, forever := patterns[i], 1, false
+		if i+1 < len(patterns) && strings.HasPrefix(patterns[i+1], "{") {
+			count := strings.Trim(patterns[i+1], "{}")
+			n, ok := command.Atoi(count)
+			if forever = count == "*"; !forever && (!ok || n < 0) {
+				return fmt.Errorf("%s}: integer required between '{' and '}'", patterns[i+1])
+			}
+			i, times = i+1, n+1
+		}
+		for k := 0; forever || k < times; k++ {
+			end, skip, err := s.find(pattern, k)
+			if end < 0 && forever {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			if end < s.at || s.c.Stopped() {
+				return fmt.Errorf("%s: line number out of range", command.Quote(pattern))
+			}
+			if skip {
+				s.at = end
+			} else if err := s.piece(end); err != nil {
+				return err
+			}
+			if s.o.On("suppress-matched") {
+				s.at++
+			}
+		}
+	}
+	return nil
+}
+
+// find returns the line that a pattern names, -1 if there is none, and whether what is
+// before it is dropped.
+func (s *csplitter) find(pattern string, repeated int) (end int, skip bool, err error) {
+	if n, ok := command.Atoi(pattern); ok && n > 0 {
+		if n *= repeated + 1; n > len(s.lines) {
+			return -1, false, fmt.Errorf("%s: line number out of range", command.Quote(pattern))
+		}
+		return n - 1, false, nil
+	}
+	mark := pattern[:min(1, len(pattern))]
+	last := strings.LastIndex(pattern, mark)
+	if mark != "/" && mark != "%" || last == 0 {
+		return -1, false, fmt.Errorf("%s: invalid pattern", command.Quote(pattern))
+	}
+	offset := 0
+	if rest := pattern[last+1:]; rest != "" {
+		var ok bool
+		if offset, ok = command.Atoi(rest); !ok {
+			return -1, false, fmt.Errorf("%s: integer expected after delimiter", pattern)
+		}
+	}
+	re, err := regex.CompileBasic(pattern[1:last], false)
+	if err != nil {
+		return -1, false, fmt.Errorf("%s: invalid regular expression: %w", command.Quote(pattern), err)
+	}
+	from := s.at
+	if len(s.made) > 0 || repeated > 0 { // a piece begins with the line that matched
+		from++
+	}
+	for i := from; i < len(s.lines); i++ {
+		if re.Match(s.lines[i]) {
+			return min(max(i+offset, 0), len(s.lines)), mark == "%", nil
+		}
+	}
+	return -1, false, fmt.Errorf("%s: match not found", command.Quote(pattern))
+}
+
+// piece writes the lines before end as the next file.
+func (s *csplitter) piece(end int) error {
+	if s.o.On("z") && end <= s.at {
+		return nil
+	}
+	c := s.c
+	name := s.o.Value("f", "xx")
+	if format := s.o.Value("b", ""); format != "" {
+		name += fmt.Sprintf(format, s.next)
+	} else {
+		name += fmt.Sprintf("%0*d", c.Int(s.o.Value("n", "2"), 1, 20, "invalid number: %s"), s.next)
+	}
+	s.next++
+	f, err := c.Create(name)
+	if err != nil {
+		return fmt.Errorf("%s: %s", name, command.Text(err))
+	}
+	defer f.Close()
+	s.made = append(s.made, name)
+	w := bufio.NewWriter(f)
+	size := 0
+	for ; s.at < end; s.at++ {
+		size += len(s.lines[s.at]) + 1
+		w.Write(s.lines[s.at])
+		w.WriteByte('\n')
+	}
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("%s: %s", name, command.Text(err))
+	}
+	if !s.o.On("s") && !s.o.On("q") {
+		c.Printf("%d\n", size)
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package text
+
+import (
+	"bytes"
+
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/userland/commands/command"
+)
+
+// Sponge reads all its input before it opens the file, which the input may come from.
+func Sponge(c *command.Call) int {
+	o := c.Parse("a", 0, 1)
+	data, err := c.ReadAll(c.In())
+	if err != nil {
+		return c.Die(1, "%s", command.Text(err))
+	}
+	if len(o.Args) == 0 {
+		c.Print(string(data))
+		return c.Status
+	}
+	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
+	if o.On("a") {
+		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
+	}
+	f, err := c.OpenFile(o.Args[0], flags, 0o666)
+	if err != nil {
+		return c.Die(1, "error opening output file: %s", command.Text(err))
+	}
+	defer f.Close()
+	if _, err := bytes.NewReader(data).WriteTo(f); err != nil {
+		return c.Die(1, "error writing buffer to output file: %s", command.Text(err))
+	}
+	return c.Status
+}

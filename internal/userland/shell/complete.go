@@ -1,0 +1,154 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/glob"
+)
+
+// completions are what compgen lists, by the letter of its option and by the name
+// that -A takes.
+var completions = map[string]func(sh *shell, word string) []string{
+	"a alias": func(sh *shell, _ string) []string { return sortedKeys(sh.alias) },
+	"b builtin": func(*shell, string) []string {
+		return slices.DeleteFunc(sortedKeys(builtins), func(s string) bool { return s == "logout" })
+	},
+	"c command": (*shell).commandNames,
+	"d directory": func(sh *shell, word string) []string {
+		return slices.DeleteFunc(sh.paths(literalPattern(word)+"*"), func(s string) bool { return !sh.isDir(s) })
+	},
+	"e export":   func(sh *shell, _ string) []string { return sh.namesWith(exported) },
+	"f file":     func(sh *shell, word string) []string { return sh.paths(literalPattern(word) + "*") },
+	"k keyword":  func(*shell, string) []string { return keywords },
+	"v variable": func(sh *shell, _ string) []string { return sh.namesWith(0) },
+	"- arrayvar": func(sh *shell, _ string) []string {
+		return slices.DeleteFunc(sh.namesWith(0), func(s string) bool { return sh.lookup(s).kind == scalar })
+	},
+	"- function": func(sh *shell, _ string) []string { return sortedKeys(sh.funcs) },
+	"- shopt": func(*shell, string) (list []string) {
+		for _, o := range shoptOptions {
+			list = append(list, o.name)
+		}
+		return list
+	},
+	"- setopt": func(*shell, string) (list []string) {
+		for _, o := range setOptions {
+			list = append(list, o.name)
+		}
+		return list
+	},
+	"- signal": func(*shell, string) (list []string) {
+		for _, name := range kernel.SignalNames[1:] {
+			list = append(list, "SIG"+name)
+		}
+		return list
+	},
+}
+
+func literalPattern(s string) string {
+	return field{{text: s, quoted: true}}.pattern()
+}
+
+// commandNames returns all that can be the first word of a command.
+func (sh *shell) commandNames(string) []string {
+	list := slices.Concat(sortedKeys(sh.alias), keywords, sortedKeys(sh.funcs), sortedKeys(builtins))
+	for dir := range strings.SplitSeq(sh.get("PATH"), ":") {
+		for _, e := range sh.list(dir) {
+			list = append(list, e.Name)
+		}
+	}
+	return list
+}
+
+// namesWith returns the names of the variables with an attribute.
+func (sh *shell) namesWith(a attrs) []string {
+	return slices.DeleteFunc(sh.names(), func(s string) bool {
+		v, _ := sh.scope.find(s)
+		return v.attrs&a != a
+	})
+}
+
+// wordList splits the words of -W at IFS and expands each.
+func (sh *shell) wordList(s string) (list []string, err error) {
+	if ifs, _ := sh.ifs(); strings.TrimSpace(s) != "" && !strings.Contains(ifs, " ") {
+		return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(ifs, r) }), nil
+	}
+	for w, err := range newParser().WordsSeq(&watched{s + "\n"}) {
+		if err != nil {
+			return nil, err
+		}
+		word, err := sh.literal(w)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, word)
+	}
+	return list, nil
+}
+
+// compgen prints the completions of a word. It fails if there is none.
+func (sh *shell) compgen(args []string) int {
+	args = args[1:]
+	var kinds []string
+	var list []string
+	prefix, suffix, filter := "", "", ""
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
+		letters := args[0][1:]
+		for args = args[1:]; letters != ""; letters = letters[1:] {
+			if strings.IndexByte("AGWFCPSXo", letters[0]) < 0 {
+				kinds = append(kinds, letters[:1]+" ")
+				continue
+			}
+			value := letters[1:]
+			if value == "" && len(args) > 0 {
+				value, args = args[0], args[1:]
+			}
+			switch letters[0] {
+			case 'A':
+				kinds = append(kinds, " "+value)
+			case 'G':
+				list = append(list, sh.paths(value)...)
+			case 'W':
+				words, err := sh.wordList(value)
+				if err != nil {
+					sh.reportIn("compgen", err)
+					return 1
+				}
+				list = append(list, words...)
+			case 'P':
+				prefix = value
+			case 'S':
+				suffix = value
+			case 'X':
+				filter = value
+			}
+			break
+		}
+	}
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	word := strings.Join(args[:min(1, len(args))], "")
+	for _, kind := range kinds {
+		found := false
+		for name, f := range completions {
+			if name[:2] == kind || name[1:] == kind {
+				list, found = append(list, f(sh, word)...), true
+			}
+		}
+		if !found {
+			return sh.usage("compgen", "-"+strings.TrimSpace(kind)+": invalid option",
+				"compgen [-abcdefgjksuv] [-o option] [-A action] [-G globpat] [-W wordlist] [-F function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [word]")
+		}
+	}
+	var b strings.Builder
+	for _, s := range list {
+		matches := filter != "" && glob.Compile(strings.TrimPrefix(filter, "!"), true).Match(sh.ctx, s, false)
+		if strings.HasPrefix(s, word) && matches == strings.HasPrefix(filter, "!") {
+			b.WriteString(prefix + s + suffix + "\n")
+		}
+	}
+	return max(int(truth(b.Len() == 0)), sh.print("compgen", b.String()))
+}

@@ -1,0 +1,261 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/glob"
+)
+
+// glob returns the file names that a field matches, or the field's text.
+func (sh *shell) glob(f field) ([]string, error) {
+	text := f.String()
+	if sh.opts.noglob || !f.mayMatch(sh.opts.extglob) {
+		return []string{text}, nil
+	}
+	pat := f.pattern()
+	if !glob.HasMeta(pat, sh.opts.extglob) {
+		return []string{text}, nil
+	}
+	list := sh.acceptable(sh.paths(pat))
+	switch {
+	case len(list) > 0:
+		return list, nil
+	case sh.opts.failglob:
+		return nil, &expandError{"no match: " + text, false}
+	case sh.opts.nullglob:
+		return nil, nil
+	}
+	return []string{text}, nil
+}
+
+// acceptable returns the names that no pattern of GLOBIGNORE matches, component by component.
+func (sh *shell) acceptable(list []string) []string {
+	ignored := sh.get("GLOBIGNORE")
+	if ignored == "" {
+		return list
+	}
+	var patterns [][]string
+	for _, p := range splitIgnored(ignored) {
+		patterns = append(patterns, splitPattern(p))
+	}
+	return slices.DeleteFunc(list, func(name string) bool {
+		parts := strings.Split(name, "/")
+		return slices.ContainsFunc(patterns, func(pat []string) bool {
+			return len(pat) == len(parts) && sh.allMatch(pat, parts)
+		})
+	})
+}
+
+func (sh *shell) allMatch(patterns, parts []string) bool {
+	for i, p := range patterns {
+		if !glob.Compile(p, sh.opts.extglob).Match(sh.ctx, parts[i], sh.opts.nocaseglob) {
+			return false
+		}
+	}
+	return true
+}
+
+// splitIgnored splits a list at its colons, but not at those of [[:alpha:]].
+func splitIgnored(s string) (list []string) {
+	depth, from := 0, 0
+	for i := range len(s) {
+		switch {
+		case s[i] == '[':
+			depth++
+		case s[i] == ']':
+			depth = max(0, depth-1)
+		case s[i] == ':' && depth == 0:
+			list, from = append(list, s[from:i]), i+1
+		}
+	}
+	return append(list, s[from:])
+}
+
+// mayMatch reports whether an unquoted character can be an operator.
+func (f field) mayMatch(ext bool) bool {
+	return slices.ContainsFunc(f, func(p piece) bool {
+		return !p.quoted && (strings.ContainsAny(p.text, "*?[") || ext && strings.Contains(p.text, "("))
+	})
+}
+
+// paths returns the paths that match a pattern, sorted.
+func (sh *shell) paths(pat string) []string {
+	g := &globber{sh: sh, dots: sh.opts.dotglob || sh.get("GLOBIGNORE") != ""}
+	at := ""
+	if strings.HasPrefix(pat, "/") {
+		at = "/"
+	}
+	g.expand(at, splitPattern(strings.TrimLeft(pat, "/")))
+	slices.Sort(g.found)
+	return slices.Compact(g.found)
+}
+
+// splitPattern splits a pattern at its slashes, but not at those in the
+// parentheses of an extended operator.
+func splitPattern(pat string) (parts []string) {
+	depth, start := 0, 0
+	for i := 0; i < len(pat); i++ {
+		switch pat[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			depth = max(0, depth-1)
+		case '/':
+			if depth == 0 {
+				parts, start = append(parts, pat[start:i]), i+1
+			}
+		}
+	}
+	return append(parts, pat[start:])
+}
+
+type globber struct {
+	sh    *shell
+	found []string
+	depth int  // of **
+	dots  bool // * matches names that begin with a dot
+}
+
+// maxGlobDepth bounds the directories that ** descends into.
+const maxGlobDepth = 100
+
+// expand looks in the directory at, which ends with a slash or is empty, for what
+// matches the rest of a pattern.
+func (g *globber) expand(at string, parts []string) {
+	sh := g.sh
+	if sh.ctx.Err() != nil || len(parts) == 0 {
+		return
+	}
+	part, rest := parts[0], parts[1:]
+	switch {
+	case part == "" && len(rest) == 0: // a/*/
+		if at != "" && sh.isDir(at) {
+			g.add(at)
+		}
+		return
+	case part == "":
+		g.expand(at, rest)
+		return
+	case part == "**" && sh.opts.globstar:
+		g.descend(at, rest)
+		return
+	case !glob.HasMeta(part, sh.opts.extglob):
+		name := at + glob.Unescape(part)
+		if len(rest) > 0 {
+			g.expand(name+"/", rest)
+		} else if _, e := sh.node(name, false); e == abi.OK {
+			g.add(name)
+		}
+		return
+	}
+	compiled := glob.Compile(part, sh.opts.extglob)
+	for _, e := range sh.list(at) {
+		if g.hidden(e.Name, part) || !compiled.Match(sh.ctx, e.Name, sh.opts.nocaseglob) {
+			continue
+		}
+		if len(rest) == 0 {
+			g.add(at + e.Name)
+		} else if e.Type == abi.DT_DIR || e.Type == abi.DT_LNK && sh.isDir(at+e.Name) {
+			g.expand(at+e.Name+"/", rest)
+		}
+	}
+}
+
+// hidden reports whether a name begins with a dot that the pattern has not.
+func (g *globber) hidden(name, part string) bool {
+	if name == "." || name == ".." {
+		return true
+	}
+	return name[0] == '.' && !g.dots && !strings.HasPrefix(part, ".") && !strings.HasPrefix(part, `\.`)
+}
+
+// descend matches **: at, and every directory below it.
+func (g *globber) descend(at string, rest []string) {
+	if g.depth++; g.depth > maxGlobDepth {
+		g.depth--
+		return
+	}
+	defer func() { g.depth-- }()
+	if len(rest) > 0 {
+		g.expand(at, rest)
+	} else if at != "" && g.depth == 1 {
+		g.add(at)
+	}
+	for _, e := range g.sh.list(at) {
+		if g.hidden(e.Name, "") {
+			continue
+		}
+		if len(rest) == 0 {
+			g.add(at + e.Name)
+		}
+		if e.Type == abi.DT_DIR {
+			g.descend(at+e.Name+"/", rest)
+		}
+	}
+}
+
+func (g *globber) add(name string) {
+	if !g.sh.room(int64(len(name)) + elementCost) {
+		g.sh.exhausted(errMemory)
+		return
+	}
+	g.found = append(g.found, name)
+}
+
+// list returns the entries of a directory, in the order of their names.
+func (sh *shell) list(dir string) []abi.Dirent {
+	if dir == "" {
+		dir = "."
+	}
+	f, e := sh.open(dir, abi.O_RDONLY|abi.O_DIRECTORY, 0)
+	if e != abi.OK {
+		return nil
+	}
+	defer f.Close()
+	var list []abi.Dirent
+	f.ReadDir(func(d abi.Dirent) bool {
+		list = append(list, d)
+		return true
+	})
+	slices.SortFunc(list, func(a, b abi.Dirent) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// node looks up a path, relative to the working directory.
+func (sh *shell) node(name string, follow bool) (*memfs.Node, abi.Errno) {
+	if name == "" {
+		return nil, abi.ENOENT
+	}
+	return sh.fs.Lookup(nil, sh.absolute(name), follow)
+}
+
+// absolute returns a path from the root. A slash at its end stays.
+func (sh *shell) absolute(name string) string {
+	if strings.HasPrefix(name, "/") {
+		return name
+	}
+	return strings.TrimSuffix(sh.dir, "/") + "/" + name
+}
+
+func (sh *shell) isDir(name string) bool {
+	n, e := sh.node(name, true)
+	return e == abi.OK && n.IsDir()
+}
+
+// open opens a path. /dev/fd and /dev/stdin are the shell's own descriptors.
+func (sh *shell) open(name string, flags, perm uint32) (*memfs.File, abi.Errno) {
+	if name == "" {
+		return nil, abi.ENOENT
+	}
+	ctx := memfs.WithFiles(sh.ctx, sh.fd)
+	return sh.fs.Open(ctx, nil, sh.absolute(name), flags|abi.O_CLOEXEC, perm&^sh.umask)
+}
+
+// clean returns the absolute path of a directory to change to.
+func (sh *shell) clean(name string) string { return path.Clean(sh.absolute(name)) }

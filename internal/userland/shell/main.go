@@ -1,0 +1,169 @@
+package shell
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/kernel"
+)
+
+// Main is bash and sh: bash [options] [-c text | file] [arguments].
+func Main(ctx context.Context, p *kernel.Process) int { return run(ctx, p, nil) }
+
+// Builtin returns a builtin of bash as a program of its own, such as /bin/echo. It
+// panics if bash has none of that name.
+func Builtin(name string) kernel.Program {
+	run := builtins[name]
+	if run == nil {
+		panic("no builtin " + name)
+	}
+	return func(ctx context.Context, p *kernel.Process) int {
+		sh := newShell(ctx, p)
+		defer sh.memory.end()
+		defer sh.close()
+		sh.alone = true
+		return run(sh, append([]string{name}, p.Args[min(1, len(p.Args)):]...))
+	}
+}
+
+// run runs bash, in a session if there is one.
+func run(ctx context.Context, p *kernel.Process, s *Session) int {
+	sh := newShell(ctx, p)
+	defer sh.memory.end()
+	defer sh.close()
+	args := p.Args
+	if len(args) == 0 {
+		args = []string{"bash"}
+	}
+	sh.name = args[0][strings.LastIndexByte(args[0], '/')+1:]
+	sh.arg0 = args[0]
+	sh.name = sh.arg0
+	src, command, ok := sh.arguments(args[1:])
+	if !ok {
+		return sh.status
+	}
+	if s != nil {
+		s.restore(sh)
+		sh.opts.expandAliases = sh.opts.expandAliases || s.Typed
+	} else if name := sh.get("BASH_ENV"); name != "" && path.Base(sh.name) != "sh" {
+		sh.source([]string{"source", name})
+	}
+	err := sh.runText(src, command)
+	if s != nil {
+		s.problem(src, err)
+	}
+	if s != nil && s.Keep && ctx.Err() == nil && !sh.replaced {
+		s.leave(sh)
+	}
+	return sh.finish()
+}
+
+const version = "GNU bash, version " + bashVersion + " (" + machType + "), as coderunner has it\n"
+
+// arguments takes the options, and returns the text to run.
+func (sh *shell) arguments(args []string) (src *source, command string, ok bool) {
+	isCommand, stdin := false, false
+	for len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' || args[0][0] == '+') {
+		a := args[0]
+		args = args[1:]
+		switch a {
+		case "--", "-":
+		case "--version":
+			sh.write(1, version)
+			return nil, "", false
+		case "--help":
+			sh.write(1, version+"Usage: bash [-abefhkmnptuvxBCEHPT] [-o option] [-O shopt_option] [-c text | file] [argument ...]\n")
+			return nil, "", false
+		case "--norc", "--noprofile", "--login", "--posix", "--noediting", "--restricted":
+			continue
+		case "--rcfile", "--init-file":
+			args = args[min(1, len(args)):]
+			continue
+		case "-O", "+O":
+			if len(args) > 0 {
+				sh.shopt([]string{"shopt", map[bool]string{true: "-s", false: "-u"}[a == "-O"], args[0]})
+				args = args[1:]
+			}
+			continue
+		default:
+			if strings.HasPrefix(a, "--") {
+				sh.write(2, sh.name+": "+a+": invalid option\n")
+				sh.status = 2
+				return nil, "", false
+			}
+			letters := a[:1]
+			for _, c := range []byte(a[1:]) {
+				switch c {
+				case 'c':
+					isCommand = true
+				case 's':
+					stdin = true
+				case 'l', 'i', 'r', 'D':
+				default:
+					letters += string(c)
+				}
+			}
+			if len(letters) == 1 {
+				continue
+			}
+			flags := []string{letters}
+			if strings.HasSuffix(letters, "o") && len(args) > 0 {
+				flags, args = append(flags, args[0]), args[1:]
+			}
+			if _, _, status := sh.setFlags(flags, sh.name); status != 0 {
+				sh.status = status
+				return nil, "", false
+			}
+			continue
+		}
+		break
+	}
+	return sh.sourceText(args, isCommand, stdin)
+}
+
+func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *source, command string, ok bool) {
+	switch {
+	case isCommand && len(args) == 0:
+		sh.write(2, sh.name+": -c: option requires an argument\n")
+		sh.status = 2
+		return nil, "", false
+	case isCommand:
+		src = &source{text: args[0], first: 1}
+		if len(args) > 1 {
+			sh.arg0, sh.name, sh.params = args[1], args[1], args[2:]
+		}
+		return src, "-c", true
+	case stdin || len(args) == 0:
+		sh.params = args
+		text, err := sh.readFile("/dev/stdin", maxScript)
+		if err != nil {
+			return nil, "", false
+		}
+		return &source{text: text, first: 1}, "stdin", true
+	}
+	name := args[0]
+	sh.arg0, sh.name, sh.script, sh.params = name, name, name, args[1:]
+	at := name
+	if _, e := sh.node(name, true); e == abi.ENOENT && !strings.Contains(name, "/") {
+		if p := sh.which(name); p != "" {
+			at = p
+		}
+	}
+	text, err := sh.readFile(at, maxScript)
+	if err != nil {
+		sh.status = 127
+		if sh.isDir(at) {
+			sh.status = 126
+		}
+		sh.write(2, "bash: "+err.Error()+"\n")
+		return nil, "", false
+	}
+	if line, _, _ := strings.Cut(text, "\n"); strings.ContainsRune(line, 0) {
+		sh.status = 126
+		sh.write(2, name+": "+name+": cannot execute binary file\n")
+		return nil, "", false
+	}
+	return &source{text: text, name: name, first: 1}, "file", true
+}

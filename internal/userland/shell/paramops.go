@@ -1,0 +1,326 @@
+package shell
+
+import (
+	"coderunner/internal/userland/glob"
+	"slices"
+	"strings"
+	"unicode"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// slice is ${x:offset:length}, also of a list.
+func (sh *shell) slice(p *syntax.ParamExp, v value) (value, error) {
+	var offset, length int64
+	var err error
+	if !v.set && !v.many { // nothing to compute for
+		return v, nil
+	}
+	if p.Slice.Offset != nil {
+		if offset, err = sh.arithm(p.Slice.Offset); err != nil {
+			return v, err
+		}
+	}
+	if p.Slice.Length != nil {
+		if length, err = sh.arithm(p.Slice.Length); err != nil {
+			return v, err
+		}
+	}
+	if v.many {
+		return sh.sliceList(p, v, offset, length)
+	}
+	var runes []string // with bytes that are not UTF-8
+	if len(v.elems) > 0 {
+		if !sh.room(int64(len(v.elems[0])) * 16) {
+			return v, errMemory
+		}
+		single := sh.bytes()
+		for s := v.elems[0]; s != ""; {
+			_, n := glob.DecodeRune(s)
+			if single {
+				n = 1
+			}
+			runes, s = append(runes, s[:n]), s[n:]
+		}
+	}
+	from, to, err := bounds(p, offset, length, int64(len(runes)))
+	if err != nil {
+		return v, err
+	}
+	return value{name: v.name, elems: []string{strings.Join(runes[from:to], "")}, set: v.set}, nil
+}
+
+// bounds returns the part of n elements that a slice is. Negative offsets count
+// from the end.
+func bounds(p *syntax.ParamExp, offset, length, n int64) (from, to int64, err error) {
+	if offset < 0 {
+		offset += n
+	}
+	if offset < 0 || offset > n {
+		return 0, 0, nil
+	}
+	if p.Slice.Length == nil {
+		return offset, n, nil
+	}
+	if length < 0 {
+		if to = n + length; to < offset {
+			return 0, 0, errorf("%d: substring expression < 0", length)
+		}
+		return offset, to, nil
+	}
+	return offset, offset + min(length, n-offset), nil
+}
+
+func (sh *shell) sliceList(p *syntax.ParamExp, v value, offset, length int64) (value, error) {
+	list := v.elems
+	name := p.Param.Value
+	if name == "@" || name == "*" {
+		list = append([]string{sh.arg0}, list...)
+	} else if a := sh.lookup(name); a != nil && a.kind == indexed && a.list.at != nil && offset >= 0 {
+		i, _ := slices.BinarySearch(a.list.at, int(offset))
+		offset = int64(i)
+	}
+	if p.Slice.Length != nil && length < 0 {
+		return v, &expandError{itoa(length) + ": substring expression < 0", false}
+	}
+	from, to, err := bounds(p, offset, length, int64(len(list)))
+	if err != nil {
+		return v, err
+	}
+	return value{elems: list[from:to], many: true, star: v.star, set: v.set}, nil
+}
+
+// replace is ${x/pattern/replacement} of every element.
+func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
+	text, err := sh.pattern(r.Orig)
+	if err != nil {
+		return nil, err
+	}
+	with, err := sh.field(r.With, false)
+	if err != nil {
+		return nil, err
+	}
+	var anchor byte
+	if lit, ok := firstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
+		anchor, text = lit[0], text[1:]
+	}
+	pat := glob.Compile(text, sh.opts.extglob)
+	if text == "" && anchor == 0 {
+		return elems, nil
+	}
+	elems = slices.Clone(elems)
+	for i, s := range elems {
+		if elems[i], err = sh.substituted(pat, with, s, anchor, r.All); err != nil {
+			return nil, err
+		}
+	}
+	return elems, nil
+}
+
+func firstLit(w *syntax.Word) (string, bool) {
+	if w == nil || len(w.Parts) == 0 {
+		return "", false
+	}
+	lit, ok := w.Parts[0].(*syntax.Lit)
+	if !ok {
+		return "", false
+	}
+	return lit.Value, true
+}
+
+func (sh *shell) substituted(pat glob.Pattern, with field, s string, anchor byte, all bool) (string, error) {
+	var b strings.Builder
+	put := func(match string) bool {
+		for _, p := range with {
+			t := p.text
+			if !p.quoted && strings.Contains(t, "&") {
+				if !sh.room(int64(strings.Count(t, "&")) * int64(len(match))) {
+					return false
+				}
+				t = strings.ReplaceAll(t, "&", match)
+			}
+			if !sh.room(int64(len(t))) {
+				return false
+			}
+			b.WriteString(t)
+		}
+		return true
+	}
+	ctx := sh.ctx
+	switch anchor {
+	case '#':
+		if n := pat.Prefix(ctx, s, true); n >= 0 {
+			ok := put(s[:n])
+			b.WriteString(s[n:])
+			return b.String(), memoryError(ok)
+		}
+		return s, nil
+	case '%':
+		if n := pat.Suffix(ctx, s, true); n >= 0 {
+			b.WriteString(s[:len(s)-n])
+			ok := put(s[len(s)-n:])
+			return b.String(), memoryError(ok)
+		}
+		return s, nil
+	}
+	if lit, ok := pat.Literal(); ok && !strings.Contains(s, lit) {
+		return s, nil
+	}
+	for i := 0; i < len(s); {
+		n := pat.Prefix(ctx, s[i:], true)
+		if n <= 0 {
+			_, size := glob.DecodeRune(s[i:])
+			b.WriteString(s[i : i+size])
+			i += size
+			continue
+		}
+		if !put(s[i : i+n]) {
+			return "", errMemory
+		}
+		if i += n; !all {
+			b.WriteString(s[i:])
+			break
+		}
+	}
+	return b.String(), ctx.Err()
+}
+
+func memoryError(ok bool) error {
+	if ok {
+		return nil
+	}
+	return errMemory
+}
+
+// operate is ${x#p}, ${x%p}, ${x^p}, ${x@Q} and the like.
+func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
+	if p.Exp.Op == syntax.OtherParamOps {
+		op, err := sh.literal(p.Exp.Word)
+		if err != nil {
+			return v, err
+		}
+		return sh.transform(p, v, op)
+	}
+	text, err := sh.pattern(p.Exp.Word)
+	if err != nil {
+		return v, err
+	}
+	upper := unicode.ToUpper
+	if rest, ok := strings.CutPrefix(text, toggled); ok {
+		text, upper = rest, toggle
+	}
+	pat := glob.Compile(text, sh.opts.extglob)
+	v.elems = slices.Clone(v.elems)
+	for i, s := range v.elems {
+		switch p.Exp.Op {
+		case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+			if n := pat.Prefix(sh.ctx, s, p.Exp.Op == syntax.RemLargePrefix); n > 0 {
+				s = s[n:]
+			}
+		case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+			if n := pat.Suffix(sh.ctx, s, p.Exp.Op == syntax.RemLargeSuffix); n > 0 {
+				s = s[:len(s)-n]
+			}
+		case syntax.UpperFirst, syntax.UpperAll:
+			s = sh.recase(s, pat, upper, p.Exp.Op == syntax.UpperAll)
+		case syntax.LowerFirst, syntax.LowerAll:
+			s = sh.recase(s, pat, unicode.ToLower, p.Exp.Op == syntax.LowerAll)
+		default:
+			return v, errorf("%s: %w", p.Param.Value, errSubstitution)
+		}
+		v.elems[i] = s
+	}
+	return v, nil
+}
+
+// toggle returns a character in its other case.
+func toggle(r rune) rune {
+	if unicode.IsUpper(r) {
+		return unicode.ToLower(r)
+	}
+	return unicode.ToUpper(r)
+}
+
+// recase changes the case of the characters that match pat, an empty one all.
+func (sh *shell) recase(s string, pat glob.Pattern, to func(rune) rune, all bool) string {
+	if !sh.room(int64(len(s))) {
+		return ""
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := glob.DecodeRune(s[i:])
+		if r <= unicode.MaxRune && (i == 0 || all) && (len(pat) == 0 || pat.Match(sh.ctx, s[i:i+n], false)) {
+			b.WriteRune(to(r))
+		} else {
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// transform is ${x@op}.
+func (sh *shell) transform(p *syntax.ParamExp, v value, op string) (value, error) {
+	a := sh.lookup(p.Param.Value)
+	switch op {
+	case "a":
+		letters := ""
+		if a != nil {
+			letters = a.letters()
+		}
+		v.elems = []string{letters}
+		return v, nil
+	case "A":
+		if a == nil {
+			return value{}, nil
+		}
+		return value{elems: []string{sh.declaration(p.Param.Value, a, true)}, set: true}, nil
+	case "K", "k":
+		list := make([]string, 0, 2*len(v.elems))
+		for i, s := range v.elems {
+			if i < len(v.keys) {
+				list = append(list, v.keys[i], s)
+			}
+		}
+		if op == "K" {
+			for i := 1; i < len(list); i += 2 {
+				list[i] = doubleQuote(list[i])
+			}
+			text := strings.Join(list, " ")
+			if a != nil && a.kind == associative && v.set {
+				text += " "
+			}
+			return value{elems: []string{text}, set: v.set}, nil
+		}
+		v.elems = list
+		return v, nil
+	}
+	if !v.set && op == "Q" {
+		v.elems = nil
+		return v, nil
+	}
+	v.elems = slices.Clone(v.elems)
+	for i, s := range v.elems {
+		if !sh.room(4 * int64(len(s))) {
+			return v, errMemory
+		}
+		switch op {
+		case "Q":
+			s = quote(s)
+		case "E":
+			s, _ = ansiC(s, false)
+		case "U":
+			s = strings.ToUpper(s)
+		case "L":
+			s = strings.ToLower(s)
+		case "u":
+			s = sh.recase(s, nil, unicode.ToUpper, false)
+		case "P":
+			s = sh.prompt(s)
+		default:
+			return v, errorf("${%s@%s}: %w", p.Param.Value, op, errSubstitution)
+		}
+		v.elems[i] = s
+	}
+	return v, nil
+}

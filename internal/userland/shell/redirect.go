@@ -1,0 +1,329 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
+)
+
+// maxFD is the highest descriptor that a redirection may name.
+const maxFD = 255
+
+// saved is what a descriptor was before a command's redirections.
+type saved struct {
+	fd   int
+	file *memfs.File // nil: it was closed
+}
+
+// redirect applies redirections, in their order. restore undoes them, also after
+// an error.
+func (sh *shell) redirect(list []*syntax.Redirect) (undo []saved, err error) {
+	for _, r := range list {
+		if err = sh.redirectOne(r, &undo); err != nil {
+			return undo, err
+		}
+	}
+	return undo, nil
+}
+
+func (sh *shell) restore(undo []saved) {
+	for i := len(undo) - 1; i >= 0; i-- {
+		sh.setFD(undo[i].fd, undo[i].file)
+	}
+}
+
+// keep makes redirections those of the shell: exec without a command.
+func (sh *shell) keep(undo []saved) {
+	for _, s := range undo {
+		if s.file != nil {
+			s.file.Close()
+		}
+	}
+}
+
+// setFD makes f the file of a descriptor, nil closes it.
+func (sh *shell) setFD(fd int, f *memfs.File) {
+	if old := sh.fds[fd]; old != nil {
+		old.Close()
+	}
+	if delete(sh.fds, fd); f != nil {
+		sh.fds[fd] = f
+	}
+}
+
+// put makes f the file of a descriptor and remembers what was there.
+func (sh *shell) put(fd int, f *memfs.File, undo *[]saved) {
+	*undo = append(*undo, saved{fd, sh.fds[fd]})
+	if delete(sh.fds, fd); f != nil {
+		sh.fds[fd] = f
+	}
+}
+
+func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
+	fd, name, err := sh.target(r)
+	if err != nil {
+		return err
+	}
+	put := func(f *memfs.File) error {
+		if name != "" {
+			return sh.putNamed(name, f)
+		}
+		sh.put(fd, f, undo)
+		return nil
+	}
+	switch r.Op {
+	case syntax.Hdoc, syntax.DashHdoc:
+		s, err := sh.hereDocument(r)
+		if err != nil {
+			return err
+		}
+		return put(sh.textFile(s))
+	case syntax.WordHdoc:
+		s, err := sh.literal(r.Word)
+		if err != nil {
+			return err
+		}
+		return put(sh.textFile(s + "\n"))
+	}
+	words, err := sh.fields([]*syntax.Word{r.Word})
+	if err != nil {
+		return err
+	}
+	if len(words) != 1 {
+		return errorf("%s: ambiguous redirect", sh.sourceOf(r.Word))
+	}
+	to := words[0]
+	switch r.Op {
+	case syntax.DplIn, syntax.DplOut:
+		return sh.duplicate(r, fd, name, to, undo)
+	}
+	f, err := sh.openFor(r.Op, to)
+	if err != nil {
+		return err
+	}
+	if r.Op == syntax.RdrAll || r.Op == syntax.AppAll {
+		sh.put(1, f, undo)
+		sh.put(2, f.Ref(), undo)
+		return nil
+	}
+	return put(f)
+}
+
+// target returns the descriptor that a redirection is about, or the variable that
+// is to hold it.
+func (sh *shell) target(r *syntax.Redirect) (fd int, name string, err error) {
+	if r.N == nil {
+		switch r.Op {
+		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+			return 0, "", nil
+		}
+		return 1, "", nil
+	}
+	n := r.N.Value
+	if strings.HasPrefix(n, "{") {
+		return -1, strings.Trim(n, "{}"), nil
+	}
+	fd, e := strconv.Atoi(n)
+	if e != nil || fd > maxFD {
+		return 0, "", errorf("%s: Bad file descriptor", n)
+	}
+	return fd, "", nil
+}
+
+// putNamed puts f at a free descriptor from 10 on, whose number the variable gets.
+func (sh *shell) putNamed(name string, f *memfs.File) error {
+	for fd := 10; fd <= maxFD; fd++ {
+		if sh.fds[fd] == nil {
+			sh.fds[fd] = f
+			return sh.set(name, strconv.Itoa(fd))
+		}
+	}
+	f.Close()
+	return errorf("%s: Too many open files", name)
+}
+
+func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]saved) error {
+	if to == "-" {
+		if name != "" {
+			v, err := sh.fetchText(name)
+			if err != nil {
+				return err
+			}
+			number := strings.Join(v.elems, " ")
+			n, err := strconv.Atoi(number)
+			if err != nil {
+				return errorf("%s: Bad file descriptor", number)
+			}
+			sh.setFD(n, nil)
+			return nil
+		}
+		sh.put(fd, nil, undo)
+		return nil
+	}
+	number, move := strings.CutSuffix(to, "-")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		if r.Op == syntax.DplOut && (r.N == nil || r.N.Value == "1") { // >&file
+			f, err := sh.openFor(syntax.RdrOut, to)
+			if err != nil {
+				return err
+			}
+			sh.put(1, f, undo)
+			sh.put(2, f.Ref(), undo)
+			return nil
+		}
+		return errorf("%s: ambiguous redirect", sh.sourceOf(r.Word))
+	}
+	f := sh.fds[n]
+	if f == nil {
+		return errorf("%d: Bad file descriptor", n)
+	}
+	if name != "" {
+		return sh.putNamed(name, f.Ref())
+	}
+	if n != fd {
+		sh.put(fd, f.Ref(), undo)
+		if move {
+			sh.put(n, nil, undo)
+		}
+	}
+	return nil
+}
+
+func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, error) {
+	if address, ok := connection(name); ok {
+		stream, err := sh.p.Kernel().Connect(sh.ctx, address)
+		if e, ok := errors.AsType[abi.Errno](err); ok {
+			return nil, errorf("connect: %s\n%s%s: %[1]s", message(e), sh.prefix(), name)
+		} else if err != nil {
+			return nil, errorf("%s: %v", name, err)
+		}
+		return sh.fs.NewFile(stream, abi.O_RDWR|abi.O_CLOEXEC, abi.S_IFSOCK|0o600), nil
+	}
+	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
+	switch op {
+	case syntax.RdrIn:
+		flags = abi.O_RDONLY
+	case syntax.RdrInOut:
+		flags = abi.O_RDWR | abi.O_CREAT
+	case syntax.AppOut, syntax.AppAll:
+		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
+	case syntax.RdrOut, syntax.RdrAll:
+		if n, e := sh.node(name, true); sh.opts.noclobber && e == abi.OK && n.Type() == abi.S_IFREG {
+			return nil, errorf("%s: cannot overwrite existing file", name)
+		}
+	}
+	f, e := sh.open(name, flags, 0o666)
+	if e != abi.OK {
+		return nil, errorf("%s: %s", name, message(e))
+	}
+	return f, nil
+}
+
+// connection returns the address that /dev/tcp/HOST/PORT names.
+func connection(name string) (address string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "/dev/tcp/")
+	if !ok {
+		return "", false
+	}
+	host, port, ok := strings.Cut(rest, "/")
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + port, ok && host != "" && port != ""
+}
+
+// hereDocument returns the text of a here-document.
+func (sh *shell) hereDocument(r *syntax.Redirect) (string, error) {
+	quoted := false
+	for _, p := range r.Word.Parts {
+		lit, ok := p.(*syntax.Lit)
+		quoted = quoted || !ok || strings.Contains(lit.Value, `\`)
+	}
+	if !quoted {
+		if r.Op == syntax.DashHdoc {
+			return sh.document(untabbed(r.Hdoc))
+		}
+		return sh.document(r.Hdoc)
+	}
+	var b strings.Builder
+	w := r.Hdoc
+	if r.Op == syntax.DashHdoc {
+		w = untabbed(w)
+	}
+	if w != nil {
+		for _, p := range w.Parts {
+			if lit, ok := p.(*syntax.Lit); ok {
+				b.WriteString(lit.Value)
+			}
+		}
+	}
+	return b.String(), nil
+}
+
+// untabbed removes the tabs that lines begin with.
+func untabbed(w *syntax.Word) *syntax.Word {
+	if w == nil {
+		return nil
+	}
+	out := &syntax.Word{}
+	start := true
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			lines := strings.SplitAfter(lit.Value, "\n")
+			for i, l := range lines {
+				if start || i > 0 {
+					lines[i] = strings.TrimLeft(l, "\t")
+				}
+			}
+			p = &syntax.Lit{ValuePos: lit.ValuePos, ValueEnd: lit.ValueEnd, Value: strings.Join(lines, "")}
+			start = strings.HasSuffix(lit.Value, "\n")
+		} else {
+			start = false
+		}
+		out.Parts = append(out.Parts, p)
+	}
+	return out
+}
+
+// textFile returns a file that is open for reading a text.
+func (sh *shell) textFile(s string) *memfs.File {
+	return sh.fs.NewFile(&hereDoc{r: strings.NewReader(s)}, abi.O_RDONLY, abi.S_IFREG|0o600)
+}
+
+// hereDoc is the stream of a here-document, whose text is the shell's.
+type hereDoc struct {
+	mu sync.Mutex
+	r  *strings.Reader
+}
+
+func (d *hereDoc) Read(_ context.Context, p []byte, _ bool) (int, abi.Errno) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n, _ := d.r.Read(p)
+	return n, abi.OK
+}
+
+func (d *hereDoc) Write(context.Context, []byte, bool) (int, abi.Errno) { return 0, abi.EBADF }
+func (d *hereDoc) Close() abi.Errno                                     { return abi.OK }
+
+func (d *hereDoc) SeekTo(off int64, whence int) (int64, abi.Errno) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if whence < io.SeekStart || whence > io.SeekEnd {
+		return 0, abi.EINVAL
+	}
+	n, err := d.r.Seek(off, whence)
+	if err != nil {
+		return 0, abi.EINVAL
+	}
+	return n, abi.OK
+}

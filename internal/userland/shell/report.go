@@ -1,0 +1,214 @@
+package shell
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/kernel"
+)
+
+// message returns an errno's text, as strerror does.
+func message(e abi.Errno) string { return cmp.Or(e.Text(), e.Name()) }
+
+// prefix is what an error message begins with: the script and the line.
+func (sh *shell) prefix() string {
+	if sh.alone {
+		return ""
+	}
+	name := sh.name
+	if n := len(sh.calls); n > 0 {
+		if name = sh.calls[n-1].source; name == "" && sh.script == "" {
+			name = "environment"
+		}
+	}
+	return fmt.Sprintf("%s: line %d: ", name, sh.line)
+}
+
+// errorf writes a message to the script's stderr.
+func (sh *shell) errorf(format string, args ...any) {
+	sh.write(2, sh.prefix()+fmt.Sprintf(format, args...)+"\n")
+}
+
+// shellError reports whether an error is the shell's, not that of the command that met it:
+// set -e ends the shell then, and be it a condition.
+func shellError(err error) bool {
+	return errors.Is(err, errReadOnly) || errors.Is(err, errSubscript) || errors.Is(err, errSubstitution) || errors.Is(err, errIndirect)
+}
+
+// report reports an error of a command.
+func (sh *shell) report(err error) {
+	switch {
+	case sh.ctx.Err() != nil:
+	case errors.Is(err, errMemory):
+		sh.exhausted(err)
+	default:
+		sh.errorf("%v", err)
+		if sh.opts.errexit && shellError(err) {
+			sh.status, sh.jump = max(1, sh.status), jump{kind: exits}
+		}
+	}
+}
+
+func (sh *shell) reportIn(command string, err error) {
+	if errors.Is(err, errMemory) || shellError(err) {
+		sh.report(err)
+		return
+	}
+	if e, ok := errors.AsType[*expandError](err); ok && e.fatal {
+		sh.discard(err)
+		return
+	}
+	sh.errorf("%s: %v", command, err)
+}
+
+// discard reports an error of an expansion or assignment, which ends the line, or
+// the shell.
+func (sh *shell) discard(err error) {
+	sh.report(err)
+	if sh.jump.kind == exits {
+		return
+	}
+	var e *expandError
+	sh.status, sh.jump = 1, jump{kind: discards}
+	if s, ok := err.(*badSubstitution); ok && s.fatal || errors.As(err, &e) && e.fatal {
+		if sh.jump.kind = exits; sh.script == "" {
+			sh.status = 127
+		}
+	}
+}
+
+// write writes to a descriptor, and reports whether that succeeded.
+func (sh *shell) write(fd int, s string) bool {
+	if s == "" {
+		return true
+	}
+	f := sh.fds[fd]
+	if f == nil {
+		return false
+	}
+	_, err := io.WriteString(sh.p.Writer(sh.ctx, f), s)
+	return err == nil
+}
+
+// print writes to stdout for a builtin, whose status it returns.
+func (sh *shell) print(command, s string) int {
+	if sh.write(1, s) || sh.ctx.Err() != nil {
+		return 0
+	}
+	text := "Bad file descriptor"
+	if f := sh.fds[1]; f != nil {
+		text = message(abi.EIO)
+		if _, e := f.Write(sh.ctx, nil); e != abi.OK {
+			text = message(e)
+		} else if f.Node() != nil || f.Stream() != nil {
+			text = message(abi.ENOSPC)
+		}
+	}
+	sh.errorf("%s: write error: %s", command, text)
+	return 1
+}
+
+// readFile returns at most limit bytes of a file.
+func (sh *shell) readFile(name string, limit int64) (string, error) {
+	f, e := sh.open(name, abi.O_RDONLY, 0)
+	if e != abi.OK {
+		return "", errorf("%s: %s", name, message(e))
+	}
+	defer f.Close()
+	st := f.Stat()
+	if st.IsDir() {
+		return "", errorf("%s: Is a directory", name)
+	}
+	var b strings.Builder
+	if _, err := io.Copy(&b, io.LimitReader(bounded{sh, sh.p.Reader(sh.ctx, f)}, limit)); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// bounded is a reader whose bytes are charged to the shell's memory.
+type bounded struct {
+	sh *shell
+	r  io.Reader
+}
+
+func (b bounded) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if !b.sh.room(2 * int64(n)) {
+		return 0, errMemory
+	}
+	return n, err
+}
+
+// prompt expands the escapes of PS1 and ${x@P} that have a meaning here.
+func (sh *shell) prompt(s string) string {
+	dir := sh.dir
+	if rest, ok := strings.CutPrefix(dir, home); ok {
+		dir = "~" + rest
+	}
+	base := dir[strings.LastIndexByte(dir, '/')+1:]
+	return strings.NewReplacer(`\u`, "root", `\h`, "localhost", `\H`, "localhost", `\w`, dir, `\W`, base, `\s`, "bash",
+		`\v`, "5.2", `\V`, "5.2.15", `\$`, "#", `\n`, "\n", `\[`, "", `\]`, "", `\\`, `\`).Replace(s)
+}
+
+// evalText parses and runs a text in this shell, as eval does.
+func (sh *shell) evalText(text string) {
+	src := &source{text: text, name: sh.src.name, first: max(1, sh.line)}
+	sh.runText(src, "eval")
+}
+
+// runText runs a source, statement by statement as it is parsed. After an error of
+// an expansion it goes on with the next line.
+func (sh *shell) runText(src *source, command string) error {
+	old, levels := sh.src, sh.levels
+	sh.src = src
+	if command == "eval" || command == "source" {
+		sh.levels++
+	}
+	defer func() { sh.src, sh.levels = old, levels }()
+	discarded, all := 0, sh.depth > 0 && command != "-c" // all: a subshell's eval ends it
+	err := sh.statements(src, func(st *syntax.Stmt) bool {
+		if sh.lineOf(st.Pos()) == discarded {
+			return true
+		}
+		discarded = 0
+		sh.stmt(st)
+		if sh.jump.kind == discards && !all {
+			sh.jump, discarded = jump{}, sh.line
+		}
+		return !sh.stopped()
+	})
+	if err == nil || sh.stopped() {
+		return nil
+	}
+	prefix := sh.name
+	switch {
+	case command == "eval":
+		prefix += ": eval"
+	case sh.script == "" && command == "-c":
+		prefix += ": -c"
+	case src.name != "":
+		prefix = src.name
+	}
+	sh.write(2, sh.syntaxError(prefix, src.text, err))
+	if pe, ok := errors.AsType[syntax.ParseError](err); ok && sh.levels == 0 {
+		if _, unended, ok := conditionErrors(src.text, pe); ok && !unended {
+			return err // bash takes it for the end of the text
+		}
+	}
+	sh.status = 2
+	return err
+}
+
+// signalText is what a shell says of a child that a signal ended.
+func signalText(s kernel.Signal) string {
+	texts := map[kernel.Signal]string{1: "Hangup", 3: "Quit", 4: "Illegal instruction", 6: "Aborted", 8: "Floating point exception",
+		9: "Killed", 10: "User defined signal 1", 11: "Segmentation fault", 12: "User defined signal 2", 14: "Alarm clock", 15: "Terminated"}
+	return texts[s]
+}

@@ -1,0 +1,298 @@
+// Package shell is bash: a [kernel.Program] that runs scripts on the files and
+// processes of one program's kernel. It never sees the host.
+//
+// Texts are parsed by mvdan.cc/sh's syntax package; everything that is executed
+// or expanded is done here, see RATIONALE.md. Commands that bash does not have
+// itself are processes of the kernel: package commands, python3, scripts.
+//
+// A subshell in parentheses, a command substitution and the last command of a
+// pipeline are copies of the shell in the same process; the other commands of a
+// pipeline, what runs in the background and process substitutions are processes
+// of their own.
+//
+// # Sources
+//
+// The manual of bash 5.2, and that version's messages and exit codes, with which
+// the tests compare.
+//
+// # Locking
+//
+// A shell runs in one goroutine. Signals arrive in others: they are queued in the
+// task, whose mutex is taken last.
+//
+// # Limits
+//
+// Job control (fg, bg, suspend), history and key bindings are refused by name. A
+// script on standard input is read to its end before it runs. An operator of
+// for ((…)) cannot come from a variable. What a script holds is charged to the
+// program's memory; nested commands, braces and patterns are bounded.
+package shell
+
+import (
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/machine/memfs"
+)
+
+// shell is a shell or a subshell.
+type shell struct {
+	*task
+	token *token
+
+	name    string // in error messages: $0, or bash
+	arg0    string
+	script  string // the file that is executed; "": -c or standard input
+	src     *source
+	line    int
+	params  []string
+	scope   *scope
+	funcs   map[string]*function
+	alias   map[string]string
+	plain   map[string]bool // special variables that were unset
+	opts    options
+	fds     map[int]*memfs.File
+	dir     string
+	dirs    []string // of pushd, without the first
+	coprocs []int    // descriptors that no other program gets
+	umask   uint32
+
+	pid         int // $$
+	depth       int // of subshells
+	levels      int // of substitutions, eval and source
+	nested      int // commands within one another
+	refs        int // of arithmetic
+	loops       int
+	lastArg     string // $_
+	quiet       int    // > 0: failures are looked at, so that they end nothing
+	calls       []call
+	hinted      *sync.Map // what Instead returned and a message has said, in subshells too
+	traps       map[string]string
+	parentTraps map[string]string // what trap shows in a subshell that set none
+	current     *syntax.Stmt      // what BASH_COMMAND shows
+	currentSrc  *source           // which that is of
+	trapping    bool
+	trapStatus  int           // the status before the trap
+	killed      kernel.Signal // that ends the shell, after its EXIT trap
+	status      int
+	before      int // the status before the command in progress
+	substatus   int // of the last command substitution
+	pipeStatus  []int
+	jump        jump
+	jobs        []*job
+	parentJobs  []job  // what jobs shows in a subshell that has none
+	pastJobs    []*job // that jobs does not show any more, but wait finds by their pids
+	lastJob     int
+	initial     map[string]string // variables that a session began with
+	replaced    bool              // by exec
+	cleanup     []func()          // at the end of the statement
+	getopts     getoptsState
+	seed        uint32
+	lastRandom  int
+	unseeded    bool // a subshell that has not used RANDOM: it goes on with no numbers of its parent's
+	began       time.Time
+	shared      bool // a subshell in the process of its parent
+	alone       bool // a builtin that is a program
+	execs       bool // the statement is all that the process has to do
+}
+
+// task is the process that shells run in, with what they hold of its memory.
+type task struct {
+	p   *kernel.Process
+	ctx context.Context
+	fs  *memfs.FS
+	memory
+
+	trapped   atomic.Uint64 // bits of signals that are queued
+	untrapped atomic.Uint64 // those of them that end the shell
+	mu        sync.Mutex
+	pending   []kernel.Signal // guarded by mu
+	wake      func()          // likewise: ends a wait
+	// Likewise: a command is waited for in the foreground, and SIGINT came meanwhile.
+	foreground, interrupted bool
+}
+
+// function is a shell function.
+type function struct {
+	body     *syntax.Stmt
+	src      *source
+	text     string
+	exported bool
+}
+
+// call is an entry of the call stack.
+type call struct {
+	name   string
+	source string
+	line   int // of the call
+}
+
+// jump is why statements are left without being run.
+type jump struct {
+	kind  jumpKind
+	count int // of loops
+}
+
+type jumpKind uint8
+
+const (
+	_ jumpKind = iota
+	breaks
+	continues
+	returns
+	discards // the rest of the line, after an error of an expansion
+	exits
+)
+
+// maxCommands bounds commands within one another: functions that call themselves
+// without end. It is far below what a goroutine's stack can take.
+const maxCommands = 20_000
+
+// newShell returns the first shell of a process.
+func newShell(ctx context.Context, p *kernel.Process) *shell {
+	sh := &shell{
+		token: new(token), name: "bash", arg0: "bash", src: &source{first: 1},
+		scope: &scope{vars: make(map[string]*variable, 32)}, funcs: map[string]*function{}, alias: map[string]string{},
+		plain: map[string]bool{}, opts: defaults, hinted: new(sync.Map),
+		fds: p.TakeFiles(), dir: p.Dir, umask: p.Umask, pid: p.PID(), traps: map[string]string{},
+		pipeStatus: []int{0}, began: time.Now(), seed: rand.Uint32(), getopts: getoptsState{index: 1},
+	}
+	sh.task = newTask(ctx, p)
+	sh.environment(p.Env)
+	return sh
+}
+
+func newTask(ctx context.Context, p *kernel.Process) *task {
+	t := &task{p: p, ctx: ctx, fs: p.FS()}
+	t.memory.fs = t.fs
+	p.Handle(t.signal)
+	p.Reaps()
+	return t
+}
+
+// environment makes variables of the environment, and those that bash sets.
+func (sh *shell) environment(env []string) {
+	for _, kv := range env {
+		name, s, _ := strings.Cut(kv, "=")
+		if f, ok := strings.CutPrefix(name, "BASH_FUNC_"); ok {
+			sh.importFunction(strings.TrimSuffix(f, "%%"), s)
+		} else if validName(name) {
+			sh.scope.vars[name] = &variable{attrs: exported, set: true, str: s}
+		}
+	}
+	for name, s := range map[string]string{
+		"IFS": " \t\n", "PS4": "+ ", "OPTIND": "1", "BASH": "/bin/bash", "BASH_VERSION": bashVersion, "HOSTNAME": "localhost",
+		"HOSTTYPE": "wasm32", "MACHTYPE": machType, "OSTYPE": "linux-gnu",
+	} {
+		if v := sh.scope.vars[name]; v == nil || name == "IFS" || name == "OPTIND" {
+			sh.scope.vars[name] = text(s)
+		}
+	}
+	for name, s := range map[string]string{"UID": "0", "EUID": "0"} {
+		sh.scope.vars[name] = &variable{set: true, str: s, attrs: readOnly | integer}
+	}
+	sh.scope.vars["BASH_VERSINFO"] = &variable{kind: indexed, set: true, list: sh.newArray(bashVersinfo), attrs: readOnly}
+	if sh.scope.vars["PATH"] == nil {
+		sh.scope.vars["PATH"] = text(kernel.DefaultPath)
+	}
+	if pwd := sh.scope.vars["PWD"]; pwd == nil || pwd.str != sh.dir {
+		sh.scope.vars["PWD"] = &variable{attrs: exported, set: true, str: sh.dir}
+	}
+	level, _ := sh.evaluate(sh.get("SHLVL"))
+	sh.scope.vars["SHLVL"] = &variable{attrs: exported, set: true, str: itoa(level + 1)}
+}
+
+// subshell returns a copy of the shell in the same process. It has to be closed.
+func (sh *shell) subshell() *shell {
+	c := *sh
+	c.scope = sh.scope.clone()
+	c.token, sh.token = new(token), new(token)
+	c.funcs, c.alias = maps.Clone(sh.funcs), maps.Clone(sh.alias)
+	c.plain = maps.Clone(sh.plain)
+	c.fds = make(map[int]*memfs.File, len(sh.fds))
+	for fd, f := range sh.fds {
+		c.fds[fd] = f.Ref()
+	}
+	c.traps = map[string]string{}
+	for name, s := range sh.traps {
+		if s == "" || name == "ERR" && sh.opts.errtrace || name == "DEBUG" && sh.opts.functrace {
+			c.traps[name] = s
+		}
+	}
+	if len(sh.traps) > 0 {
+		c.parentTraps = sh.traps
+	}
+	c.parentJobs = slices.Clone(sh.parentJobs)
+	if len(sh.jobs) > 0 {
+		c.parentJobs = nil
+		for _, j := range sh.jobs {
+			c.parentJobs = append(c.parentJobs, *j)
+		}
+	}
+	c.jobs, c.pastJobs, c.cleanup = nil, nil, nil
+	c.calls, c.dirs = slices.Clip(sh.calls), slices.Clip(sh.dirs)
+	c.depth++
+	c.jump = jump{}
+	c.loops = 0
+	c.execs, c.shared, c.unseeded = false, true, true
+	if !sh.opts.inheritErrexit {
+		c.trapping = false
+	}
+	return &c
+}
+
+// program returns the program of a process that goes on with a subshell.
+func (sh *shell) program(f func(*shell)) kernel.Program {
+	return func(ctx context.Context, p *kernel.Process) int {
+		sh.task, sh.shared = newTask(ctx, p), false
+		defer sh.memory.end()
+		f(sh)
+		return sh.finish()
+	}
+}
+
+// close closes the shell's descriptors.
+func (sh *shell) close() {
+	for _, f := range sh.fds {
+		f.Close()
+	}
+	sh.fds = nil
+}
+
+// stopped reports whether no more commands are to be run.
+func (sh *shell) stopped() bool { return sh.jump.kind != 0 || sh.ctx.Err() != nil }
+
+// fd returns the file of a descriptor, nil without one.
+func (sh *shell) fd(n int) *memfs.File { return sh.fds[n] }
+
+// finish runs the EXIT trap and returns the exit status.
+func (sh *shell) finish() int {
+	if sh.jump.kind != exits {
+		sh.runTraps()
+	}
+	if s := sh.traps["EXIT"]; s != "" && sh.ctx.Err() == nil {
+		delete(sh.traps, "EXIT")
+		sh.jump = jump{}
+		status := sh.status
+		sh.trapping, sh.trapStatus = true, status
+		sh.levels-- // the trap is no eval
+		sh.evalText(s)
+		if sh.jump.kind != exits {
+			sh.status = status
+		}
+	}
+	sh.close()
+	if sh.killed != 0 {
+		return 128 + int(sh.killed)
+	}
+	return sh.status & 0xff
+}

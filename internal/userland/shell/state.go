@@ -1,0 +1,193 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/machine/memfs"
+)
+
+// Session are the variables, functions, aliases, options, traps, the status and the
+// working directory of a shell, which another one goes on with. It is a script of
+// declarations. The EXIT trap is not kept, for it has run; nor are jobs, and of
+// descriptors only those of files: the processes at the other ends have ended.
+type Session struct {
+	// Typed reports whether somebody types the session's scripts, whose aliases are then
+	// expanded.
+	Typed bool
+	// Keep reports whether the state is to be left.
+	Keep bool
+	// Before is the state to begin with, "" for none.
+	Before string
+	// After is the state that the shell leaves; Left reports whether it did, which a
+	// shell that a limit or exec ended did not.
+	After string
+	Left  bool
+	// Syntax is what the parser found wrong with the script, and Line where.
+	Syntax string
+	Line   int
+	// Variables are those of After: names and types, sorted.
+	Variables []Variable
+
+	home string         // the working directory that the shell begins in
+	std  [3]*memfs.File // its standard streams
+}
+
+// Variable is a variable or function of a session.
+type Variable struct{ Name, Type string }
+
+// lastStatus begins the line of a state that has $?.
+const lastStatus = "# $? is "
+
+// maxState bounds a session's state, in bytes.
+const maxState = 64 << 20
+
+// Program returns bash as a program that keeps its state in s.
+func (s *Session) Program(ctx context.Context, p *kernel.Process) int {
+	return run(ctx, p, s)
+}
+
+// own are variables that each shell has of its own.
+var own = strings.Fields("BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_VERSINFO BASH_VERSION BASH EUID UID PPID SHELLOPTS SHLVL HOSTNAME HOSTTYPE " +
+	"MACHTYPE OSTYPE PWD OLDPWD _ OPTIND")
+
+// problem notes an error of the parser. Where a here-document took the rest of the script
+// that is what is wrong with it.
+func (s *Session) problem(src *source, err error) {
+	var pe syntax.ParseError
+	if err != nil && src.open != "" {
+		s.Syntax, s.Line = src.open+", which must begin its line", src.opens
+	} else if errors.As(err, &pe) {
+		s.Syntax, s.Line = pe.Text, int(pe.Pos.Line())
+	} else if err != nil {
+		s.Syntax = err.Error()
+	}
+}
+
+// leave describes the shell's state. It is called before the EXIT trap runs.
+func (s *Session) leave(sh *shell) {
+	if sh.variables > maxState || sh.p.Kernel().Failure() != nil {
+		return
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%d\n", lastStatus, sh.status)
+	b.WriteString(s.descriptors(sh))
+	b.WriteString("cd -- " + quote(sh.dir) + " 2>/dev/null\n")
+	s.Variables = nil
+	for _, name := range sh.attributed() {
+		v, in := sh.scope.find(name)
+		if slices.Contains(own, name) || in.parent != nil {
+			continue
+		}
+		if text, ok := sh.initial[name]; !ok || v.kind != scalar || v.str != text {
+			s.Variables = append(s.Variables, Variable{name, v.typeName()})
+		}
+		b.WriteString(sh.declaration(name, v, false) + "\n")
+		if b.Len() > maxState {
+			return
+		}
+	}
+	for _, name := range sortedKeys(sh.funcs) {
+		f := sh.funcs[name]
+		b.WriteString(f.origin() + "function " + name + "() " + f.text + "\n")
+		if f.exported {
+			b.WriteString("export -f " + name + "\n")
+		}
+		s.Variables = append(s.Variables, Variable{name, "function"})
+	}
+	for _, name := range sortedKeys(sh.alias) {
+		b.WriteString("alias -- " + quote(name+"="+sh.alias[name]) + "\n")
+	}
+	for _, x := range shoptOptions {
+		if *x.at(&sh.opts) != *x.at(&defaults) {
+			b.WriteString("shopt " + map[bool]string{true: "-s ", false: "-u "}[*x.at(&sh.opts)] + x.name + "\n")
+		}
+	}
+	for _, x := range setOptions {
+		if *x.at(&sh.opts) != *x.at(&defaults) {
+			b.WriteString("set " + map[bool]string{true: "-o ", false: "+o "}[*x.at(&sh.opts) != opposite(x.name)] + x.name + "\n")
+		}
+	}
+	for _, name := range sortedKeys(sh.traps) { // last, so that nothing here sets them off
+		if name != "EXIT" {
+			b.WriteString("trap -- " + quote(sh.traps[name]) + " " + name + "\n")
+		}
+	}
+	if b.Len() <= maxState {
+		s.After, s.Left = b.String(), true
+	}
+}
+
+func (v *variable) typeName() string {
+	switch {
+	case v.kind == indexed:
+		return "array"
+	case v.kind == associative:
+		return "associative array"
+	case v.attrs&integer != 0:
+		return "integer"
+	}
+	return "string"
+}
+
+// originOf begins the line of a state that has where the function behind it comes from.
+const originOf = "# from "
+
+// origin returns that line: the file, and the line of it at which the body begins.
+func (f *function) origin() string {
+	if f.src.name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s%d %q\n", originOf, f.src.line(int(f.body.Pos().Line()))+f.src.first-1, f.src.name)
+}
+
+// restoreOrigin makes the errors of a function of a state name the script that it comes from.
+func (f *function) restoreOrigin() {
+	line, at := strings.Split(f.src.text, "\n"), int(f.body.Pos().Line())
+	if at < 2 || at > len(line) {
+		return
+	}
+	origin, ok := strings.CutPrefix(line[at-2], originOf)
+	var first int
+	var name string
+	if _, err := fmt.Sscanf(origin, "%d %q", &first, &name); !ok || err != nil {
+		return
+	}
+	src := *f.src
+	src.name, src.first = name, first-src.line(at)+1
+	f.src = &src
+}
+
+// restore takes over a state. Errors of it are of no use to the script.
+func (s *Session) restore(sh *shell) {
+	sh.initial, s.home, s.std = map[string]string{}, sh.dir, sh.standard()
+	for name, v := range sh.scope.vars {
+		sh.initial[name] = v.str
+	}
+	if s.Before == "" {
+		return
+	}
+	stderr := sh.fds[2]
+	delete(sh.fds, 2)
+	sh.runText(&source{text: s.Before, first: 1}, "eval")
+	for _, f := range sh.funcs {
+		f.restoreOrigin()
+	}
+	if stderr != nil {
+		sh.fds[2] = stderr
+	}
+	s.reopen(sh)
+	sh.status, sh.jump, sh.line = 0, jump{}, 0
+	if rest, ok := strings.CutPrefix(s.Before, lastStatus); ok {
+		number, _, _ := strings.Cut(rest, "\n")
+		sh.status, _ = strconv.Atoi(number)
+	}
+	sh.pipeStatus, sh.lastArg = []int{0}, ""
+}

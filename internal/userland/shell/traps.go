@@ -1,0 +1,322 @@
+package shell
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/machine/kernel"
+)
+
+func (sh *shell) listSignals(args []string) int {
+	var b strings.Builder
+	for _, a := range args {
+		n, err := strconv.Atoi(a)
+		if err != nil {
+			s, ok := kernel.ParseSignal(a)
+			if !ok {
+				sh.errorf("kill: %s: invalid signal specification", a)
+				return 1
+			}
+			fmt.Fprintln(&b, int(s))
+			continue
+		}
+		if n > 128 {
+			n -= 128
+		}
+		if n < 0 || n >= len(kernel.SignalNames) {
+			sh.errorf("kill: %s: invalid signal specification", a)
+			return 1
+		}
+		fmt.Fprintln(&b, kernel.SignalNames[n])
+	}
+	if len(args) == 0 {
+		for i, name := range kernel.SignalNames[1:] {
+			fmt.Fprintf(&b, "%2d) SIG%s", i+1, name)
+			if i%5 == 4 {
+				b.WriteByte('\n')
+			} else {
+				b.WriteByte('\t')
+			}
+		}
+		b.WriteByte('\n')
+	}
+	return sh.print("kill", b.String())
+}
+
+// signal takes a signal that is sent to the process. It runs in the sender's
+// goroutine.
+func (t *task) signal(s kernel.Signal) bool {
+	trapped := t.trapped.Load()>>s&1 != 0
+	if !trapped && s != kernel.SIGINT {
+		return false
+	}
+	t.mu.Lock()
+	if !trapped {
+		defer t.mu.Unlock()
+		t.interrupted = t.foreground
+		return t.foreground
+	}
+	if !slices.Contains(t.pending, s) {
+		t.pending = append(t.pending, s)
+	}
+	wake := t.wake
+	t.mu.Unlock()
+	if wake != nil {
+		wake()
+	}
+	return true
+}
+
+// next returns the signal that was queued first, 0 without one.
+func (t *task) next() kernel.Signal {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.pending) == 0 {
+		return 0
+	}
+	return t.pending[0]
+}
+
+// fatal returns a queued signal that only the EXIT trap was set for.
+func (sh *shell) fatal() kernel.Signal {
+	sh.task.mu.Lock()
+	defer sh.task.mu.Unlock()
+	for _, s := range sh.pending {
+		if sh.untrapped.Load()>>s&1 != 0 {
+			return s
+		}
+	}
+	return 0
+}
+
+// runTraps runs what the queued signals were trapped with.
+func (sh *shell) runTraps() {
+	if sh.trapping {
+		return
+	}
+	for sh.jump.kind != exits {
+		sh.task.mu.Lock()
+		if len(sh.pending) == 0 {
+			sh.task.mu.Unlock()
+			return
+		}
+		s := sh.pending[0]
+		if _, own := sh.traps[kernel.SignalNames[s]]; sh.shared && !own { // it is the parent's
+			sh.task.mu.Unlock()
+			if sh.untrapped.Load()>>s&1 != 0 {
+				sh.status, sh.jump = 128+int(s), jump{kind: exits}
+			}
+			return
+		}
+		sh.pending = sh.pending[1:]
+		sh.task.mu.Unlock()
+		switch text, ok := sh.traps[kernel.SignalNames[s]]; {
+		case text != "":
+			sh.trap(text)
+		case !ok && s != kernel.SIGCHLD:
+			sh.die(s)
+		}
+	}
+}
+
+// die ends the shell by a signal. The EXIT trap sees the status of the command before, as
+// in bash, and does not change what the shell ends with.
+func (sh *shell) die(s kernel.Signal) { sh.killed, sh.jump = s, jump{kind: exits} }
+
+// hideTraps returns the traps that a function does not inherit, which are not set
+// while it runs.
+func (sh *shell) hideTraps() (hidden map[string]string) {
+	if len(sh.traps) == 0 {
+		return nil
+	}
+	hide := func(name string, inherited bool) {
+		if s := sh.traps[name]; s != "" && !inherited {
+			if hidden == nil {
+				hidden = map[string]string{}
+			}
+			hidden[name] = s
+			delete(sh.traps, name)
+		}
+	}
+	hide("ERR", sh.opts.errtrace)
+	hide("DEBUG", sh.opts.functrace)
+	hide("RETURN", sh.opts.functrace)
+	return hidden
+}
+
+// commandText returns the command that is executed, or was when a trap began, as bash
+// prints it.
+func (sh *shell) commandText() string {
+	if sh.current == nil {
+		return ""
+	}
+	src := sh.src
+	defer func() { sh.src = src }()
+	sh.src = sh.currentSrc
+	var parts []string
+	if c, ok := sh.current.Cmd.(*syntax.CallExpr); ok {
+		for _, as := range c.Assigns {
+			parts = append(parts, sh.sourceOf(as))
+		}
+		for _, w := range c.Args {
+			parts = append(parts, sh.sourceOf(w))
+		}
+	} else {
+		parts = append(parts, sh.headOf(sh.current.Cmd))
+	}
+	for _, r := range sh.current.Redirs {
+		text := r.Op.String()
+		if r.N != nil {
+			text = r.N.Value + text
+		}
+		switch r.Op {
+		case syntax.DplIn, syntax.DplOut, syntax.Hdoc, syntax.DashHdoc:
+		default:
+			text += " "
+		}
+		parts = append(parts, text+sh.sourceOf(r.Word))
+	}
+	return strings.Join(parts, " ")
+}
+
+// debugHead is debug for the head of a loop or case.
+func (sh *shell) debugHead(c syntax.Command) {
+	if sh.traps["DEBUG"] == "" || sh.trapping {
+		return
+	}
+	sh.current, sh.currentSrc = &syntax.Stmt{Cmd: c}, sh.src
+	sh.trap(sh.traps["DEBUG"])
+}
+
+// headOf returns the head of a loop or case as BASH_COMMAND has it, else all of a command.
+func (sh *shell) headOf(c syntax.Command) string {
+	switch c := c.(type) {
+	case *syntax.ForClause:
+		if from, to := c.Pos().Offset(), c.DoPos.Offset(); from < to && int(to) <= len(sh.src.text) {
+			return strings.TrimRight(original(sh.src.text[from:to]), "; \t\n")
+		}
+	case *syntax.Subshell:
+		if text, ok := sh.printed(&syntax.Stmt{Cmd: c}); ok {
+			return text
+		}
+	case *syntax.CaseClause:
+		return "case " + sh.sourceOf(c.Word) + " in "
+	}
+	return sh.sourceOf(c)
+}
+
+// trap runs the text of a trap. The status is as it was, unless the trap exits.
+func (sh *shell) trap(text string) {
+	status, pipes, quiet, line := sh.status, sh.pipeStatus, sh.quiet, sh.line
+	sh.trapping, sh.trapStatus, sh.quiet = true, status, 0
+	sh.evalText(text)
+	sh.trapping, sh.quiet = false, quiet
+	if sh.jump.kind == 0 {
+		sh.status, sh.pipeStatus = status, pipes
+	}
+	sh.line = line
+}
+
+// trapSignals tells the kernel which signals are queued for traps. While there is
+// an EXIT trap, those that would end the shell are queued, too.
+func (sh *shell) trapSignals() {
+	var bits, untrapped uint64
+	for name, text := range sh.traps {
+		if s, ok := kernel.ParseSignal(name); ok && text != "" {
+			bits |= 1 << s
+		}
+	}
+	if sh.traps["EXIT"] != "" {
+		untrapped = (1<<kernel.SIGHUP | 1<<kernel.SIGINT | 1<<kernel.SIGTERM) &^ bits
+	}
+	sh.untrapped.Store(untrapped)
+	sh.trapped.Store(bits | untrapped)
+}
+
+// trapBuiltin is trap.
+func (sh *shell) trapBuiltin(args []string) int {
+	args = args[1:]
+	if len(args) > 0 && args[0] == "-l" {
+		return sh.listSignals(nil)
+	}
+	show := len(args) == 0
+	if len(args) > 0 && args[0] == "-p" {
+		show, args = true, args[1:]
+	}
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if show {
+		return sh.showTraps(args)
+	}
+	sh.parentTraps = nil
+	action, names := args[0], args[1:]
+	if _, err := strconv.ParseUint(action, 10, 16); len(args) == 1 || err == nil {
+		action, names = "-", args
+	}
+	status := 0
+	for _, name := range names {
+		name, ok := trapName(name)
+		if !ok {
+			sh.errorf("trap: %s: invalid signal specification", name)
+			status = 1
+			continue
+		}
+		s, isSignal := kernel.ParseSignal(name)
+		if action == "-" {
+			delete(sh.traps, name)
+		} else {
+			sh.traps[name] = action
+		}
+		if isSignal && s != kernel.SIGKILL && s != kernel.SIGSTOP {
+			sh.p.Ignore(s, action == "")
+		}
+	}
+	sh.trapSignals()
+	return status
+}
+
+// trapName returns the name of what can be trapped: EXIT, ERR, DEBUG, RETURN or a
+// signal.
+func trapName(s string) (string, bool) {
+	switch up := strings.ToUpper(s); up {
+	case "EXIT", "ERR", "DEBUG", "RETURN":
+		return up, true
+	}
+	n, ok := kernel.ParseSignal(s)
+	if !ok || int(n) >= len(kernel.SignalNames) {
+		return s, false
+	}
+	return kernel.SignalNames[n], true
+}
+
+func (sh *shell) showTraps(names []string) int {
+	var b strings.Builder
+	traps := sh.traps
+	if sh.parentTraps != nil {
+		traps = sh.parentTraps
+	}
+	order := slices.Concat(kernel.SignalNames, []string{"DEBUG", "ERR", "RETURN"})
+	if len(names) == 0 {
+		names = slices.SortedFunc(maps.Keys(traps), func(a, b string) int {
+			return slices.Index(order, a) - slices.Index(order, b)
+		})
+	}
+	for _, name := range names {
+		name, _ := trapName(name)
+		text, ok := traps[name]
+		if !ok {
+			continue
+		}
+		if _, is := kernel.ParseSignal(name); is {
+			name = "SIG" + name
+		}
+		fmt.Fprintf(&b, "trap -- %s %s\n", singleQuoted(text), name)
+	}
+	return sh.print("trap", b.String())
+}

@@ -1,9 +1,0 @@
-//go:build !unix
-
-package hostdir
-
-import "coderunner/pyodide/abi"
-
-func (f *Dir) rename(_, _ location, old, new string) abi.Errno {
-	return errno(f.root.Rename(old, new))
-}
