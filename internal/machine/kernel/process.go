@@ -39,13 +39,14 @@ type Exec struct {
 // NewGroup as an Exec.Group begins a process group.
 const NewGroup = -1
 
-// Process is one process. Args, Env, Dir and Umask belong to its program.
+// Process is one process. Args, Env, Dir, Umask and Stack belong to its program.
 type Process struct {
 	Path  string
 	Args  []string
 	Env   []string
 	Dir   string
 	Umask uint32
+	Stack Stack
 
 	k       *Kernel
 	pid     int
