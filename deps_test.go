@@ -58,7 +58,8 @@ const imports = `
 	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
 	pyodide/codestore: internal/procdir pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
-	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/hostfn
+	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/emscripten/layout pyodide/hostfn
+	pyodide/emscripten/layout: internal/machine/abi
 	pyodide/hashlib:
 	pyodide/hostfn: internal/machine/abi
 	pyodide/jsffi: internal/machine/abi pyodide/hostfn

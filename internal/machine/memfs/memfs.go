@@ -3,9 +3,8 @@
 // and directories of the host ([HostDir]). It is the only file system that a
 // guest program sees.
 //
-// It knows no system call and no guest memory: package emscripten decodes
-// calls, keeps descriptor numbers and the working directory, and calls here. What
-// an operation means is Linux's behaviour for a user without privileges, down
+// It knows no system call, no descriptor number and no working directory: whoever
+// runs a program keeps those, and calls here. What an operation means is Linux's behaviour for a user without privileges, down
 // to the errno; outcomes are abi.Errno values, abi.OK for success. Functions
 // for the host (those that return error) take absolute paths and are not
 // stopped by permission bits.
@@ -103,7 +102,7 @@ const (
 	nameCost = 768
 
 	// maxHandles bounds the files of the host that are open at once: the host
-	// has few, for all its interpreters.
+	// has few, for all programs that it runs.
 	maxHandles = 256
 )
 

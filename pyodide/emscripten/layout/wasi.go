@@ -1,4 +1,4 @@
-package abi
+package layout
 
 // IovecSize is the size of struct iovec and of WASI's iovec and ciovec:
 //
