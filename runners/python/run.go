@@ -18,6 +18,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/snapshots"
 )
 
 // Run runs one program. See [runners.Runner].
@@ -130,35 +131,37 @@ func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
 	}
 	begun := time.Now()
 	defer func() { j.pk.spent(begun) }()
-	r := recipe{mounts: j.pk.mounts()}
+	r := snapshots.Recipe{Mounts: j.pk.mounts()}
 	for _, w := range found.Imports {
 		if !w.Optional {
-			r.modules = append(r.modules, w.Name)
+			r.Modules = append(r.Modules, w.Name)
 		}
 	}
 	for _, m := range found.Members {
 		if pkg, name, _ := strings.Cut(m, ":"); j.pk.importsMember(pkg, name) {
-			r.modules = append(r.modules, m)
+			r.Modules = append(r.Modules, m)
 		}
 	}
-	for _, m := range r.modules { // only those that are there: versions differ
+	for _, m := range r.Modules { // only those that are there: versions differ
 		for _, late := range importedLater[m] {
 			if pkg, name, _ := strings.Cut(late, ":"); j.pk.importsMember(pkg, name) {
-				r.modules = append(r.modules, late)
+				r.Modules = append(r.Modules, late)
 			}
 		}
 	}
-	if len(r.modules) > 0 && !j.brings && !j.pip.used {
-		slices.Sort(r.modules)
-		z, release := j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout)
+	if len(r.Modules) > 0 && !j.brings && !j.pip.used {
+		slices.Sort(r.Modules)
+		z, release := j.engine.snapshots.Find(ctx, r, j.needs(), j.req.Limits.Timeout)
 		if z != nil {
 			j.snapshot, j.release = z, release
 		}
-		j.ahead = z == nil && !j.engine.snapshots.builder.Failed(r.key())
+		j.ahead = z == nil && !j.engine.snapshots.Builder.Failed(r.Key())
 	}
 }
 
-func (j *job) needs() needs { return needs{j.req.Limits.Memory, hostdirs.Environment(j.r.cfg.Policy)} }
+func (j *job) needs() snapshots.Needs {
+	return snapshots.Needs{Memory: j.req.Limits.Memory, Env: hostdirs.Environment(j.r.cfg.Policy)}
+}
 
 // errAnalysisLimit is the cause of an analysis that exceeds the time limit.
 var errAnalysisLimit = errors.New("the program takes too long to parse")

@@ -40,6 +40,9 @@ const (
 	maxLiveTime = 10 * time.Minute // idle
 )
 
+// maxModule bounds the modules of a session's directory that are analysed, in bytes.
+const maxModule = 4 << 20
+
 // live is a session's interpreter.
 type live struct {
 	in       *pyodide.Interp
@@ -228,7 +231,7 @@ func (j *job) sessionModules() (files []pyodide.File) {
 		return nil
 	}
 	for _, f := range j.req.Session.Files {
-		if strings.HasSuffix(f.Path, ".py") && f.Mode.IsRegular() && f.Size <= maxSource {
+		if strings.HasSuffix(f.Path, ".py") && f.Mode.IsRegular() && f.Size <= maxModule {
 			data, _ := f.Read() // populate reports the error
 			files = append(files, pyodide.File{Path: f.Path, Data: data})
 		}

@@ -1,4 +1,7 @@
-package python
+// Package trusted runs the host's own scripts, the compiler and the builds of
+// sdists, each in an interpreter that never sees a user's code. It implements
+// [resolver.Trusted].
+package trusted
 
 import (
 	"bytes"
@@ -23,14 +26,16 @@ const (
 	scriptArgument = 4 << 20
 )
 
-// trusted runs the host's own scripts, each in an interpreter that never sees
-// a user's code.
-type trusted struct{ rt *pyodide.Runtime }
+// waitLimit bounds what a script waits for its host calls.
+const waitLimit = 15 * time.Minute
 
-var _ resolver.Trusted = trusted{}
+// Interpreters are those of a runtime, a fresh one for each call.
+type Interpreters struct{ Runtime *pyodide.Runtime }
+
+var _ resolver.Trusted = Interpreters{}
 
 // Script implements [resolver.Trusted].
-func (t trusted) Script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) error {
+func (t Interpreters) Script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) error {
 	res, said, err := t.script(ctx, code, trees, calls)
 	switch {
 	case ctx.Err() != nil:
@@ -46,8 +51,8 @@ func (t trusted) Script(ctx context.Context, code string, trees []fs.FS, calls m
 }
 
 // Library implements [resolver.Trusted].
-func (t trusted) Library(ctx context.Context, name string, library []byte) error {
-	err := t.rt.PrepareLibrary(ctx, name, library)
+func (t Interpreters) Library(ctx context.Context, name string, library []byte) error {
+	err := t.Runtime.PrepareLibrary(ctx, name, library)
 	if errors.Is(err, pyodide.ErrBudget) {
 		return costlyError{err}
 	}
@@ -60,10 +65,10 @@ type costlyError struct{ error }
 func (e costlyError) Unwrap() []error { return []error{e.error, resolver.ErrTooCostly} }
 
 // LibraryVersion implements [resolver.Trusted].
-func (t trusted) LibraryVersion() (string, error) { return t.rt.LibraryVersion() }
+func (t Interpreters) LibraryVersion() (string, error) { return t.Runtime.LibraryVersion() }
 
 // script runs a script and returns its result and the end of its output.
-func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) (*pyodide.Result, string, error) {
+func (t Interpreters) script(ctx context.Context, code string, trees []fs.FS, calls map[string]resolver.Call) (*pyodide.Result, string, error) {
 	var said tailWriter
 	o := pyodide.Options{Memory: scriptMemory, Stdout: &said, Stderr: &said, Calls: map[string]pyodide.Call{}}
 	for name, f := range calls {
@@ -71,7 +76,7 @@ func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls m
 			return f(ctx, argument)
 		}}
 	}
-	in, err := t.rt.New(ctx, o)
+	in, err := t.Runtime.New(ctx, o)
 	if err != nil {
 		return nil, "", err
 	}
@@ -81,7 +86,7 @@ func (t trusted) script(ctx context.Context, code string, trees []fs.FS, calls m
 			return nil, "", err
 		}
 	}
-	res, err := in.Run(ctx, pyodide.Program{Code: code, Filename: "script.py", Timeout: scriptLimit, WaitLimit: prepareLimit})
+	res, err := in.Run(ctx, pyodide.Program{Code: code, Filename: "script.py", Timeout: scriptLimit, WaitLimit: waitLimit})
 	return res, said.String(), err
 }
 

@@ -1,4 +1,4 @@
-package python
+package trusted
 
 import (
 	"context"
@@ -18,12 +18,12 @@ const maxSource = 4 << 20
 
 // Compile implements [resolver.Trusted]. Test suites are left out: they are
 // large and rarely imported.
-func (t trusted) Compile(ctx context.Context, dir string, progress func(done, total int64)) error {
+func (t Interpreters) Compile(ctx context.Context, dir string, progress func(done, total int64)) error {
 	modules, err := compilable(dir)
 	if err != nil || len(modules) == 0 {
 		return err
 	}
-	return t.rt.Bytecode(ctx, pyodide.Bytecode{
+	return t.Runtime.Bytecode(ctx, pyodide.Bytecode{
 		Tree: os.DirFS(dir), Modules: modules, Shown: pyodide.SitePackages, Progress: progress,
 		Emit: func(module string, pyc []byte) error { return writeBytecode(dir, module, pyc) },
 	})

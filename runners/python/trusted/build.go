@@ -1,4 +1,4 @@
-package python
+package trusted
 
 import (
 	"context"
@@ -31,7 +31,7 @@ const (
 
 // Build implements [resolver.Trusted]. The sdist's code runs in an interpreter
 // with no policy, no network and no file but the sdist.
-func (t trusted) Build(ctx context.Context, sdist resolver.Sdist) (name string, wheel []byte, err error) {
+func (t Interpreters) Build(ctx context.Context, sdist resolver.Sdist) (name string, wheel []byte, err error) {
 	var said tailWriter
 	var in *pyodide.Interp
 	calls := 0
@@ -49,7 +49,7 @@ func (t trusted) Build(ctx context.Context, sdist resolver.Sdist) (name string, 
 		}
 		return nil, err
 	}
-	in, err = t.rt.New(ctx, pyodide.Options{
+	in, err = t.Runtime.New(ctx, pyodide.Options{
 		Memory: buildMemory, Stdout: &said, Stderr: &said,
 		Calls: map[string]pyodide.Call{"build.require": {Do: require, MaxArgument: 64 << 10, Waits: true}},
 	})
@@ -62,7 +62,7 @@ func (t trusted) Build(ctx context.Context, sdist resolver.Sdist) (name string, 
 		return "", nil, err
 	}
 	res, err := in.Run(ctx, pyodide.Program{
-		Code: buildScript, Filename: "build.py", Args: []string{sdist.Filename, out}, Timeout: buildLimit, WaitLimit: prepareLimit,
+		Code: buildScript, Filename: "build.py", Args: []string{sdist.Filename, out}, Timeout: buildLimit, WaitLimit: waitLimit,
 	})
 	switch {
 	case ctx.Err() != nil:
