@@ -101,11 +101,12 @@ const imports = `
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno/jsparse:
 	runners/host: internal/procdir internal/process internal/sandbox runners
-	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/commands internal/userland/commands/web internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
+	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
 	runners/python/hostdirs: pyodide runners
 	runners/python/imports: runners/python/requirement runners/python/wheel
 	runners/python/index:
 	runners/python/lockfile: runners/python/wheel
+	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/userland/commands internal/userland/commands/web pyodide runners
 	runners/python/requirement: runners/python/wheel
 	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
 	runners/python/snapshots: cache internal/builder pyodide
@@ -128,7 +129,7 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler internal/process runners/deno runners/host
-	net: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/machine/netstack pyodide/tlsbio runners/deno/guard runners/python
+	net: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/machine/netstack pyodide/tlsbio runners/deno/guard runners/python/process
 	net/http: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
@@ -152,7 +153,7 @@ const capabilities = `
 	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/text: cmd/coderunner internal/userland/commands/text
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python runners/python/snapshots
+	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python runners/python/process runners/python/snapshots
 	github.com/minio/minio-go/v7: internal/session/bucket
 	github.com/prometheus/client_golang: internal/httpserve
 	github.com/coreos/go-oidc/v3: internal/httpserve

@@ -108,7 +108,7 @@ type engine struct {
 	lock      *lockfile.Lock
 	resolver  *resolver.Resolver
 	snapshots *snapshots.Store
-	files     func() (*memfs.FS, error) // see newFiles
+	files     func() (*memfs.FS, error) // see process.NewFiles
 }
 
 // close frees the engine. No run may be in progress.

@@ -19,6 +19,7 @@ import (
 	"coderunner/internal/pool"
 	"coderunner/pyodide"
 	"coderunner/runners"
+	"coderunner/runners/python/process"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
@@ -46,7 +47,7 @@ const maxModule = 4 << 20
 // live is a session's interpreter.
 type live struct {
 	in       *pyodide.Interp
-	procs    *processes
+	procs    *process.Table
 	release  func()                // of the snapshot that it was made of
 	state    string                // as which it was kept
 	threads  bool                  // a call ended with threads that still ran

@@ -1,9 +1,10 @@
-package python
+package process
 
 import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"maps"
 	"net"
 	"net/netip"
 	"sync/atomic"
@@ -47,37 +48,24 @@ func (o *outside) ListenPacket(ctx context.Context, network string, addr netip.A
 	return o.run.Load().ListenPacket(ctx, network, addr)
 }
 
-// connect gives the program its network, and the interpreter o the way there, if the
-// policy allows any or the user can be asked. A session's interpreter keeps its way.
-func (j *job) connect(o *pyodide.Options) {
-	policy := j.r.cfg.Policy.Network()
-	network := j.r.cfg.Network
-	network.Ask = j.req.AskHolding(func() (release func()) {
-		if j.in == nil { // the machine of another language, which has the clock
-			return func() {}
-		}
-		return j.in.Hold()
-	})
-	j.net = policy.NewRun(network)
-	outside := &j.procs.outside
-	outside.run.Store(j.net)
-	outside.open = outside.open || policy.Any() || j.req.Ask != nil
-	if !outside.open {
-		o.Refused = outside.refused
+// Connect gives the program its network: run, and the way there for the interpreter o
+// if it is open. A session's interpreter keeps its way.
+func (c *Table) Connect(run *netpolicy.Run, open bool, i netpolicy.Interceptor, o *pyodide.Options) {
+	c.outside.run.Store(run)
+	c.outside.open = c.outside.open || open
+	if !c.outside.open {
+		o.Refused = c.outside.refused
 		return
 	}
-	o.Network = outside
-	i := j.r.cfg.Network.Intercept
+	o.Network = &c.outside
 	if i == nil {
 		return
 	}
-	for name, value := range i.Environment() {
-		o.Env[name] = value
-	}
+	maps.Copy(o.Env, i.Environment())
 	if block, _ := pem.Decode(i.Root()); block != nil {
 		if root, err := x509.ParseCertificate(block.Bytes); err == nil {
 			o.Authorities = append(o.Authorities, root)
 		}
 	}
-	j.procs.authorities = o.Authorities
+	c.authorities = o.Authorities
 }

@@ -1,4 +1,7 @@
-package python
+// Package process has the processes of one program: its own interpreter, the
+// interpreters that children are, and the shell and its commands, on one file system
+// and one network. It knows no request and no packages.
+package process
 
 import (
 	"context"
@@ -23,27 +26,32 @@ import (
 	"coderunner/runners"
 )
 
-// executable is sys.executable.
-const executable = "/usr/bin/python3"
+// Executable is sys.Executable.
+const Executable = "/usr/bin/python3"
 
-// processes are the processes of one program: its own interpreter, and the
-// interpreters that children are. Those of a session outlive its programs.
-type processes struct {
-	kernel *kernel.Kernel
-	fs     *memfs.FS
-	main   *kernel.Process // of the program that runs
+// Program is what the interpreters of a program have in common.
+type Program struct {
+	Runtime *pyodide.Runtime
+	From    *pyodide.Snapshot // what children start from; nil: the plain one
+	Memory  int64             // bytes, of all together
+	Calls   map[string]pyodide.Call
+	Log     *zap.Logger
+}
+
+// Table is the processes of a program, or of a session's programs one after the
+// other.
+type Table struct {
+	Kernel *kernel.Kernel
+	FS     *memfs.FS
+	Main   *kernel.Process // of the program that runs
+
+	// Sockets is the network that all share.
+	Sockets func() *netstack.Stack
+
+	Program // that runs
 
 	outside     outside
 	authorities []*x509.Certificate
-
-	// Of the program that runs.
-	rt     *pyodide.Runtime
-	from   *pyodide.Snapshot // what children start from; nil: the plain one
-	memory int64
-	calls  map[string]pyodide.Call
-	log    *zap.Logger
-
-	sockets func() *netstack.Stack // the network that all share
 
 	mu      sync.Mutex
 	there   map[*pyodide.Interp]bool // those that run, the main one, too
@@ -61,8 +69,8 @@ var bin = sync.OnceValue(func() fs.FS {
 	return b
 })
 
-// newFiles returns what all programs find when they begin.
-func newFiles(rt *pyodide.Runtime, p runners.Policy) (*memfs.FS, error) {
+// NewFiles returns what all programs find when they begin.
+func NewFiles(rt *pyodide.Runtime, p runners.Policy) (*memfs.FS, error) {
 	fsys, err := rt.NewFS(0)
 	if err != nil {
 		return nil, err
@@ -74,85 +82,66 @@ func newFiles(rt *pyodide.Runtime, p runners.Policy) (*memfs.FS, error) {
 	return fsys, err
 }
 
-// newProcesses returns a table of processes on a file system of their own.
-func (e *engine) newProcesses(memory int64) (*processes, error) {
-	files, err := e.files()
-	if err != nil {
-		return nil, err
-	}
-	c := &processes{fs: files.Clone(memory)}
-	c.kernel, err = kernel.New(kernel.Options{FS: c.fs, Lookup: c.lookup, Room: c.room, Admit: c.admit, Connect: c.connect, Panicked: func(err error) {
-		c.log.Error("a process panicked", zap.Error(err))
+// New returns a table of processes on files of their own.
+func New(files *memfs.FS) (*Table, error) {
+	c := &Table{FS: files}
+	var err error
+	c.Kernel, err = kernel.New(kernel.Options{FS: files, Lookup: c.lookup, Room: c.room, Admit: c.admit, Connect: c.connect, Panicked: func(err error) {
+		c.Log.Error("a process panicked", zap.Error(err))
 	}})
 	return c, err
 }
 
-// makeProcesses makes the table of the program's processes, with the main one as
-// the options' own.
-func (j *job) makeProcesses(o *pyodide.Options) (err error) {
-	if j.live != nil {
-		j.procs = j.live.procs
-	} else if j.procs, err = j.engine.newProcesses(j.req.Limits.Memory); err != nil {
-		return err
-	}
-	if err := j.procs.begin(j); err != nil {
-		return err
-	}
-	o.FS, o.Process, o.Calls = j.procs.fs, process{j.procs.main}, j.calls()
-	j.connect(o)
-	return nil
-}
-
 var errTimeLimit = errors.New("time limit")
 
-// begin prepares for a program: its own process becomes the main one.
-func (c *processes) begin(j *job) (err error) {
-	c.serve(j)
-	c.main, err = c.kernel.Main(kernel.Exec{Path: executable, Args: []string{executable, shownName(j.req)}, Dir: pyodide.Home})
+// Begin prepares for a program, whose file has a name: its own process becomes the
+// main one.
+func (c *Table) Begin(p Program, name string) (err error) {
+	c.Serve(p)
+	c.Main, err = c.Kernel.Main(kernel.Exec{Path: Executable, Args: []string{Executable, name}, Dir: pyodide.Home})
 	return err
 }
 
-// serve prepares for the interpreters of a program's processes.
-func (c *processes) serve(j *job) {
-	c.rt, c.memory, c.log, c.from = j.engine.rt, j.req.Limits.Memory, j.r.log, nil
-	if j.continued == nil {
-		c.from = j.snapshot
-	}
-	c.there, c.peak = map[*pyodide.Interp]bool{}, 0
-	c.calls = c.serial(j.pip.calls())
+// Serve prepares for the interpreters of a program's processes.
+func (c *Table) Serve(p Program) {
+	p.Calls = c.serial(p.Calls)
+	c.Program, c.there, c.peak = p, map[*pyodide.Interp]bool{}, 0
 }
 
+// Process returns the main process as its interpreter sees it.
+func (c *Table) Process() pyodide.Process { return process{c.Main} }
+
 // room returns how many interpreters fit into the memory limit.
-func (c *processes) room() int { return int(c.memory / c.rt.Memory(c.from)) }
+func (c *Table) room() int { return int(c.Memory / c.Runtime.Memory(c.From)) }
 
 // admit books the memory of a child that is an interpreter, so that who starts one too
 // many is told so, and not the child.
-func (c *processes) admit(name string) (undo func(), err error) {
+func (c *Table) admit(name string) (undo func(), err error) {
 	if !isPython(name) {
 		return func() {}, nil
 	}
-	each := c.rt.Memory(c.from)
-	if !c.fs.Reserve(each) {
+	each := c.Runtime.Memory(c.From)
+	if !c.FS.Reserve(each) {
 		return nil, c.noRoom()
 	}
 	c.booked.Add(1)
-	return func() { c.fs.Unreserve(c.unbook()) }, nil
+	return func() { c.FS.Unreserve(c.unbook()) }, nil
 }
 
 // unbook returns the bytes that admit has booked for a process, which are the caller's
 // then: none if it became Python by execve.
-func (c *processes) unbook() int64 {
+func (c *Table) unbook() int64 {
 	if c.booked.Add(-1) < 0 {
 		c.booked.Add(1)
 		return 0
 	}
-	return c.rt.Memory(c.from)
+	return c.Runtime.Memory(c.From)
 }
 
-func (c *processes) noRoom() error {
+func (c *Table) noRoom() error {
 	const mib = 1 << 20
 	return fmt.Errorf("no memory for another process of Python: each takes %d MiB of the program's limit of %d MiB; "+
-		"use fewer at a time (Pool(4)), or ask for a higher limit: %w", c.rt.Memory(c.from)/mib, c.memory/mib, abi.ENOMEM)
+		"use fewer at a time (Pool(4)), or ask for a higher limit: %w", c.Runtime.Memory(c.From)/mib, c.Memory/mib, abi.ENOMEM)
 }
 
 // isPython reports whether a built-in program is an interpreter.
@@ -166,7 +155,7 @@ func isPython(name string) bool {
 
 // serial returns calls of which one at a time is performed: the interpreters of a
 // program share what they change.
-func (c *processes) serial(calls map[string]pyodide.Call) map[string]pyodide.Call {
+func (c *Table) serial(calls map[string]pyodide.Call) map[string]pyodide.Call {
 	for name, call := range calls {
 		do := call.Do
 		call.Do = func(ctx context.Context, argument json.RawMessage) (any, error) {
@@ -179,14 +168,14 @@ func (c *processes) serial(calls map[string]pyodide.Call) map[string]pyodide.Cal
 	return calls
 }
 
-// run runs the main process, whose program is run, and ends all others when it has
+// Run runs the main process, whose program is run, and ends all others when it has
 // ended. What the processes did counts as the program's.
-func (c *processes) run(ctx context.Context, limit time.Duration, run func(ctx context.Context) (*pyodide.Result, error)) (res *pyodide.Result, left int, err error) {
+func (c *Table) Run(ctx context.Context, limit time.Duration, run func(ctx context.Context) (*pyodide.Result, error)) (res *pyodide.Result, left int, err error) {
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	begun := time.Now()
 	replaced := func() bool { return false } // stops the limit of what takes the program's place
-	status, _ := c.main.Run(whole, func(ctx context.Context, _ *kernel.Process) int {
+	status, _ := c.Main.Run(whole, func(ctx context.Context, _ *kernel.Process) int {
 		if res, err = run(ctx); err != nil {
 			return 1
 		}
@@ -194,8 +183,8 @@ func (c *processes) run(ctx context.Context, limit time.Duration, run func(ctx c
 		return res.ExitCode
 	})
 	replaced()
-	failure := c.kernel.Failure()
-	left = c.kernel.End()
+	failure := c.Kernel.Failure()
+	left = c.Kernel.End()
 	if err != nil {
 		return res, left, err
 	}
@@ -211,7 +200,7 @@ func (c *processes) run(ctx context.Context, limit time.Duration, run func(ctx c
 		// A signal ended it, or another program took its place.
 		res.Ended, res.Cause, res.ExitCode = pyodide.Finished, nil, status.Code()
 	}
-	res.CPUTime += c.kernel.CPU()
+	res.CPUTime += c.Kernel.CPU()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	res.PeakMemory = max(res.PeakMemory, c.peak)
@@ -219,13 +208,13 @@ func (c *processes) run(ctx context.Context, limit time.Duration, run func(ctx c
 }
 
 // lookup finds the built-in programs.
-func (c *processes) lookup(name string) (kernel.Program, bool) {
+func (c *Table) lookup(name string) (kernel.Program, bool) {
 	switch name {
 	case "python", "python3", "python3.14":
 		return c.python, true
 	case "pip", "pip3":
 		return func(ctx context.Context, p *kernel.Process) int {
-			p.Args = append([]string{executable, "-m", "pip"}, p.Args[min(1, len(p.Args)):]...)
+			p.Args = append([]string{Executable, "-m", "pip"}, p.Args[min(1, len(p.Args)):]...)
 			return c.python(ctx, p)
 		}, true
 	}
@@ -237,8 +226,8 @@ func (c *processes) lookup(name string) (kernel.Program, bool) {
 }
 
 // network is what the shell and its commands may reach.
-func (c *processes) network() web.Network {
-	n := web.Network{Loopback: c.sockets(), Refused: c.outside.refused, Authorities: c.authorities}
+func (c *Table) network() web.Network {
+	n := web.Network{Loopback: c.Sockets(), Refused: c.outside.refused, Authorities: c.authorities}
 	if c.outside.open {
 		n.Outside = &c.outside
 	}
@@ -246,21 +235,21 @@ func (c *processes) network() web.Network {
 }
 
 // connect connects a shell.
-func (c *processes) connect(ctx context.Context, address string) (memfs.Stream, error) {
+func (c *Table) connect(ctx context.Context, address string) (memfs.Stream, error) {
 	return c.network().Connect(ctx, address)
 }
 
 // python is the program of a child: an interpreter of its own on the same files.
-func (c *processes) python(ctx context.Context, p *kernel.Process) int {
+func (c *Table) python(ctx context.Context, p *kernel.Process) int {
 	files := p.TakeFiles()
 	if f := files[2]; f != nil {
 		defer f.Ref().Close()
 	}
 	stderr := p.Writer(ctx, files[2])
-	in, err := c.rt.New(ctx, pyodide.Options{
-		From: c.from, Memory: c.memory, FS: c.fs, Shared: true, Charged: c.unbook(), Process: process{p},
-		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: c.calls,
-		Sockets: c.sockets(), Authorities: c.authorities,
+	in, err := c.Runtime.New(ctx, pyodide.Options{
+		From: c.From, Memory: c.Memory, FS: c.FS, Shared: true, Charged: c.unbook(), Process: process{p},
+		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: c.Calls,
+		Sockets: c.Sockets(), Authorities: c.authorities,
 	})
 	if errors.Is(err, abi.ENOMEM) {
 		err = c.noRoom()
@@ -269,12 +258,12 @@ func (c *processes) python(ctx context.Context, p *kernel.Process) int {
 		fmt.Fprintf(stderr, "python: %v\n", err)
 		return 1
 	}
-	unnote := c.note(p, in)
+	unnote := c.Note(p, in)
 	res, err := in.Exec(ctx, pyodide.Command{Args: p.Args, Env: p.Env})
 	unnote()
 	p.Handle(nil)
 	if err := in.Close(); err != nil {
-		c.log.Error("close an interpreter", zap.Error(err))
+		c.Log.Error("close an interpreter", zap.Error(err))
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "python: %v\n", err)
@@ -286,7 +275,7 @@ func (c *processes) python(ctx context.Context, p *kernel.Process) int {
 
 // ended returns the exit status of an interpreter, or ends the process by the
 // signal that would end it elsewhere.
-func (c *processes) ended(p *kernel.Process, res *pyodide.Result, say func(string)) int {
+func (c *Table) ended(p *kernel.Process, res *pyodide.Result, say func(string)) int {
 	const sigabrt, sigsegv = 6, 11
 	switch {
 	case res.Signal != 0:
@@ -294,7 +283,7 @@ func (c *processes) ended(p *kernel.Process, res *pyodide.Result, say func(strin
 	case res.Ended == pyodide.Flooded:
 		p.Kernel().Fail(res.Cause)
 	case res.MemoryCapHit && res.Ended != pyodide.Finished && res.Ended != pyodide.Cancelled:
-		say(runners.Limits{Memory: c.memory}.Exceeded(runners.OutOfMemory).Message)
+		say(runners.Limits{Memory: c.Memory}.Exceeded(runners.OutOfMemory).Message)
 		p.Die(kernel.SIGKILL)
 	case res.Trap == pyodide.StackOverflow:
 		say("the interpreter's stack overflowed")
@@ -303,14 +292,14 @@ func (c *processes) ended(p *kernel.Process, res *pyodide.Result, say func(strin
 		say(res.Trap)
 		p.Die(sigabrt)
 	case res.Ended == pyodide.Died:
-		c.log.Error("an interpreter died", zap.Error(res.Cause))
+		c.Log.Error("an interpreter died", zap.Error(res.Cause))
 		p.Die(sigabrt)
 	}
 	return res.ExitCode
 }
 
-// note notes an interpreter that is there from now on, and unnote that it ends.
-func (c *processes) note(p *kernel.Process, in *pyodide.Interp) (unnote func()) {
+// Note notes an interpreter that is there from now on, and unnote that it ends.
+func (c *Table) Note(p *kernel.Process, in *pyodide.Interp) (unnote func()) {
 	p.Measure(func() kernel.Usage { return kernel.Usage{Memory: in.Memory(), CPU: in.CPUTime()} })
 	c.mu.Lock()
 	defer c.mu.Unlock()
