@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/quote"
 )
 
 // definition returns a function's definition, as type and declare -f show it.
@@ -165,7 +167,7 @@ func (sh *shell) commandBuiltin(args []string) int {
 		case k[0] == "file":
 			b.WriteString(k[1] + "\n")
 		case k[0] == "alias":
-			b.WriteString("alias " + name + "=" + quote(k[1]) + "\n")
+			b.WriteString("alias " + name + "=" + quote.Word(k[1]) + "\n")
 		default:
 			b.WriteString(name + "\n")
 		}
@@ -228,7 +230,7 @@ func (sh *shell) aliasBuiltin(args []string) int {
 		case ok:
 			sh.alias[name] = text
 		case sh.alias[a] != "":
-			b.WriteString("alias " + a + "=" + quote(sh.alias[a]) + "\n")
+			b.WriteString("alias " + a + "=" + quote.Word(sh.alias[a]) + "\n")
 		default:
 			sh.errorf("alias: %s: not found", a)
 			status = 1

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/quote"
 )
 
 // declaration is what declare, local, export or readonly is to do.
@@ -222,7 +224,7 @@ func (sh *shell) declareOne(d *declaration, o operand) error {
 		name, _ = sh.resolve(name)
 	}
 	if sh.opts.xtrace && o.value != nil && !d.local && (d.command == "export" || d.command == "readonly") {
-		sh.trace(o.name + "=" + traced(*o.value))
+		sh.trace(o.name + "=" + quote.Traced(*o.value))
 	}
 	v, err := sh.declared(d, name)
 	if err != nil {

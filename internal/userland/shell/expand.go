@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/quote"
 )
 
 // piece is a part of a field. Quoted characters are no patterns, and are not
@@ -134,7 +136,7 @@ func (sh *shell) document(w *syntax.Word) (string, error) {
 	b := &builder{sh: sh}
 	for _, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok {
-			b.add(unquoteIn(lit.Value, "$`\\\n"), true)
+			b.add(quote.Strip(lit.Value, "$`\\\n"), true)
 			continue
 		}
 		b.quoted(p)
@@ -162,21 +164,12 @@ func (f field) pattern() string {
 	var s strings.Builder
 	for _, p := range f {
 		if p.quoted {
-			escape(&s, p.text, `*?[]\+@!()|-^`)
+			quote.Escape(&s, p.text, `*?[]\+@!()|-^`)
 		} else {
 			s.WriteString(p.text)
 		}
 	}
 	return s.String()
-}
-
-func escape(b *strings.Builder, s, chars string) {
-	for i := range len(s) {
-		if strings.IndexByte(chars, s[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
-	}
 }
 
 // add adds text to the current field.
@@ -288,7 +281,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 	case *syntax.SglQuoted:
 		s := p.Value
 		if p.Dollar {
-			s, _ = ansiC(s, false)
+			s, _ = quote.Unescape(s, false)
 			s, _, _ = strings.Cut(s, "\x00")
 		}
 		b.add(s, true)
@@ -326,7 +319,7 @@ func (b *builder) quoted(p syntax.WordPart) {
 	}
 	switch p := p.(type) {
 	case *syntax.Lit:
-		b.add(unquoteIn(p.Value, "$`\"\\\n"), true)
+		b.add(quote.Strip(p.Value, "$`\"\\\n"), true)
 	case *syntax.ParamExp:
 		b.param(p, true)
 	case *syntax.CmdSubst:

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"coderunner/internal/userland/shell/quote"
 )
 
 // mapping is a call of mapfile or readarray.
@@ -112,7 +114,7 @@ func (m *mapping) run(sh *shell) int {
 			if status := m.store(sh); status != 0 {
 				return status
 			}
-			sh.evalText(fmt.Sprintf("%s %d %s", m.callback, m.origin, singleQuoted(line)))
+			sh.evalText(fmt.Sprintf("%s %d %s", m.callback, m.origin, quote.Single(line)))
 			if sh.stopped() {
 				return sh.status
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"coderunner/internal/userland/shell/quote"
 )
 
 // options are those of set and shopt.
@@ -127,7 +129,7 @@ func (sh *shell) setBuiltin(args []string) int {
 		for _, name := range sh.names() {
 			v, _ := sh.scope.find(name)
 			if v.kind == scalar {
-				b.WriteString(name + "=" + quoteValue(v.str) + "\n")
+				b.WriteString(name + "=" + quote.Value(v.str) + "\n")
 			} else {
 				b.WriteString(name + "=" + sh.shown(v) + "\n")
 			}

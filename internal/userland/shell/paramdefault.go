@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/quote"
 )
 
 // otherwise adds ${x:-w}, ${x:=w}, ${x:?w} and ${x:+w}.
@@ -67,7 +69,7 @@ func (b *builder) operand(w *syntax.Word, quoted bool) {
 		lit, ok := p.(*syntax.Lit)
 		switch {
 		case quoted && ok:
-			b.add(unquoteIn(lit.Value, "$`\"\\\n}"), true)
+			b.add(quote.Strip(lit.Value, "$`\"\\\n}"), true)
 		case quoted:
 			if q, ok := p.(*syntax.SglQuoted); ok && !q.Dollar {
 				b.singleQuoted(q.Value)

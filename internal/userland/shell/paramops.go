@@ -2,6 +2,7 @@ package shell
 
 import (
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/quote"
 	"slices"
 	"strings"
 	"unicode"
@@ -284,7 +285,7 @@ func (sh *shell) transform(p *syntax.ParamExp, v value, op string) (value, error
 		}
 		if op == "K" {
 			for i := 1; i < len(list); i += 2 {
-				list[i] = doubleQuote(list[i])
+				list[i] = quote.Double(list[i])
 			}
 			text := strings.Join(list, " ")
 			if a != nil && a.kind == associative && v.set {
@@ -306,9 +307,9 @@ func (sh *shell) transform(p *syntax.ParamExp, v value, op string) (value, error
 		}
 		switch op {
 		case "Q":
-			s = quote(s)
+			s = quote.Word(s)
 		case "E":
-			s, _ = ansiC(s, false)
+			s, _ = quote.Unescape(s, false)
 		case "U":
 			s = strings.ToUpper(s)
 		case "L":

@@ -11,6 +11,7 @@ import (
 	"coderunner/internal/machine/clock"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/printf"
+	"coderunner/internal/userland/shell/quote"
 )
 
 // octal matches the escapes that printf's %b has and echo has not: \101 without a 0.
@@ -35,7 +36,7 @@ func (sh *shell) echo(args []string) int {
 	s := strings.Join(args, " ")
 	if escapes {
 		var stop bool
-		if s, stop = ansiC(octal.ReplaceAllString(s, `$1\$2`), true); stop {
+		if s, stop = quote.Unescape(octal.ReplaceAllString(s, `$1\$2`), true); stop {
 			newline = false
 		}
 	}
@@ -128,7 +129,7 @@ func (f *formatter) once(format string) {
 				f.stop = true
 				return
 			}
-			s, n, _ := escapeIn(format[i:], false)
+			s, n, _ := quote.UnescapeOne(format[i:], false)
 			f.write(s)
 			i += n
 		case '%':
@@ -189,13 +190,13 @@ func (f *formatter) convert(d printf.Directive) {
 		f.write(d.FormatString(s))
 	case 'b':
 		s, _ := f.next()
-		s, stop := ansiC(s, true)
+		s, stop := quote.Unescape(s, true)
 		f.write(d.FormatString(s))
 		f.stop = f.stop || stop
 	case 'q', 'Q':
 		s, _ := f.next()
 		d.Precision = -1
-		f.write(d.FormatString(quotePrintf(s)))
+		f.write(d.FormatString(quote.Printf(s)))
 	case 'c':
 		s, _ := f.next()
 		d.Precision = -1

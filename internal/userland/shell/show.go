@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"coderunner/internal/userland/shell/quote"
 )
 
 // printVariables is declare -p, and export, readonly and local without names.
@@ -32,7 +34,7 @@ func (sh *shell) printVariables(d *declaration, list []operand) int {
 		case d.anyFlag || d.on != 0 || d.command == "local":
 			b.WriteString(sh.declaration(name, v, false) + "\n")
 		case v.set && v.kind == scalar:
-			b.WriteString(name + "=" + quoteValue(v.str) + "\n")
+			b.WriteString(name + "=" + quote.Value(v.str) + "\n")
 		case v.set:
 			b.WriteString(name + "=" + sh.shown(v) + "\n")
 		}
@@ -71,9 +73,9 @@ func (sh *shell) declaration(name string, v *variable, whole bool) string {
 	case !v.set:
 		return head
 	case v.kind == scalar && whole && flags == "-":
-		return name + "=" + quote(v.str)
+		return name + "=" + quote.Word(v.str)
 	case v.kind == scalar && whole:
-		return head + "=" + quote(v.str)
+		return head + "=" + quote.Word(v.str)
 	}
 	return head + "=" + sh.shown(v)
 }
@@ -88,7 +90,7 @@ func (sh *shell) shown(v *variable) string {
 			if i > 0 {
 				b.WriteByte(' ')
 			}
-			b.WriteString("[" + itoa(int64(at)) + "]=" + doubleQuote(v.list.list[i]))
+			b.WriteString("[" + itoa(int64(at)) + "]=" + quote.Double(v.list.list[i]))
 		}
 		b.WriteByte(')')
 	case associative:
@@ -96,13 +98,13 @@ func (sh *shell) shown(v *variable) string {
 		for _, k := range v.table.keys() {
 			key := k
 			if strings.ContainsAny(k, " \t\n\"'\\$`*@[]()&;|<>#!~?{}") {
-				key = doubleQuote(k)
+				key = quote.Double(k)
 			}
-			b.WriteString("[" + key + "]=" + doubleQuote(v.table.entries[k]) + " ")
+			b.WriteString("[" + key + "]=" + quote.Double(v.table.entries[k]) + " ")
 		}
 		b.WriteByte(')')
 	default:
-		return doubleQuote(v.str)
+		return quote.Double(v.str)
 	}
 	return b.String()
 }

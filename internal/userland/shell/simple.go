@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/quote"
 )
 
 // simple runs a simple command: assignments, a function, a builtin or a program.
@@ -275,7 +277,7 @@ func (sh *shell) temporary(assigns []*syntax.Assign) (*scope, error) {
 			value = sh.get(as.Name.Value) + value
 		}
 		if sh.opts.xtrace {
-			sh.trace(as.Name.Value + "=" + traced(value))
+			sh.trace(as.Name.Value + "=" + quote.Traced(value))
 		}
 		if v, _ := sh.scope.find(as.Name.Value); v != nil && v.attrs&readOnly != 0 {
 			sh.report(errorf("%s: %w", as.Name.Value, errReadOnly)) // the command runs nevertheless

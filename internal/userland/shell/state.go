@@ -12,6 +12,7 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/quote"
 )
 
 // Session are the variables, functions, aliases, options, traps, the status and the
@@ -79,7 +80,7 @@ func (s *Session) leave(sh *shell) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%d\n", lastStatus, sh.status)
 	b.WriteString(s.descriptors(sh))
-	b.WriteString("cd -- " + quote(sh.dir) + " 2>/dev/null\n")
+	b.WriteString("cd -- " + quote.Word(sh.dir) + " 2>/dev/null\n")
 	s.Variables = nil
 	for _, name := range sh.attributed() {
 		v, in := sh.scope.find(name)
@@ -103,7 +104,7 @@ func (s *Session) leave(sh *shell) {
 		s.Variables = append(s.Variables, Variable{name, "function"})
 	}
 	for _, name := range sortedKeys(sh.alias) {
-		b.WriteString("alias -- " + quote(name+"="+sh.alias[name]) + "\n")
+		b.WriteString("alias -- " + quote.Word(name+"="+sh.alias[name]) + "\n")
 	}
 	for _, x := range shoptOptions {
 		if *x.at(&sh.opts) != *x.at(&defaults) {
@@ -117,7 +118,7 @@ func (s *Session) leave(sh *shell) {
 	}
 	for _, name := range sortedKeys(sh.traps) { // last, so that nothing here sets them off
 		if name != "EXIT" {
-			b.WriteString("trap -- " + quote(sh.traps[name]) + " " + name + "\n")
+			b.WriteString("trap -- " + quote.Word(sh.traps[name]) + " " + name + "\n")
 		}
 	}
 	if b.Len() <= maxState {

@@ -10,6 +10,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/quote"
 )
 
 func (sh *shell) listSignals(args []string) int {
@@ -316,7 +317,7 @@ func (sh *shell) showTraps(names []string) int {
 		if _, is := kernel.ParseSignal(name); is {
 			name = "SIG" + name
 		}
-		fmt.Fprintf(&b, "trap -- %s %s\n", singleQuoted(text), name)
+		fmt.Fprintf(&b, "trap -- %s %s\n", quote.Single(text), name)
 	}
 	return sh.print("trap", b.String())
 }

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/quote"
 )
 
 // trace writes a line of set -x: to stderr, or BASH_XTRACEFD.
@@ -41,22 +43,11 @@ func (sh *shell) traceCommand(args []string) {
 	}
 	words := make([]string, len(args))
 	for i, s := range args {
-		if words[i] = traced(s); s == "" {
+		if words[i] = quote.Traced(s); s == "" {
 			words[i] = "''"
 		}
 	}
 	sh.trace(strings.Join(words, " "))
-}
-
-// traced quotes a value as a trace does, where set would write $'…' for a tab.
-func traced(s string) string {
-	switch {
-	case hasMetas(s):
-		return singleQuoted(s)
-	case needsAnsi(s):
-		return ansiQuote(s)
-	}
-	return s
 }
 
 // traceAssign shows an assignment of s: its name as it is written.
@@ -68,7 +59,7 @@ func (sh *shell) traceAssign(as *syntax.Assign, s string) {
 	if as.Value != nil {
 		name = sh.src.text[as.Pos().Offset():as.Value.Pos().Offset()]
 	}
-	sh.trace(name + traced(s))
+	sh.trace(name + quote.Traced(s))
 }
 
 // traceArray shows name=(…) with its elements as they are written.
@@ -94,8 +85,8 @@ func (sh *shell) tracePairs(name string, pairs []pair) {
 	}
 	words := make([]string, len(pairs))
 	for i, p := range pairs {
-		if words[i] = singleQuoted(p.value); p.keyed {
-			words[i] = "[" + singleQuoted(p.key) + "]=" + words[i]
+		if words[i] = quote.Single(p.value); p.keyed {
+			words[i] = "[" + quote.Single(p.key) + "]=" + words[i]
 		}
 	}
 	sh.trace(name + "=(" + strings.Join(words, " ") + ")")
