@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
 )
 
 // Bounds of arithmetic: expressions within one another, and variables whose
@@ -28,7 +30,7 @@ type arithmetic struct {
 // sourceOf returns the text of a part of the expression.
 func (a *arithmetic) sourceOf(x syntax.ArithmExpr) string {
 	if a.inner == "" {
-		return a.sh.sourceOf(x)
+		return a.sh.src.Of(x)
 	}
 	from, to := x.Pos().Offset(), x.End().Offset()
 	return a.inner[min(from, to, uint(len(a.inner))):min(to, uint(len(a.inner)))]
@@ -89,7 +91,7 @@ func (a *arithmetic) value(s string) int64 {
 			return n
 		}
 	}
-	if validName(s) {
+	if parse.ValidName(s) {
 		return a.variable(s)
 	}
 	if a.sh.refs++; a.sh.refs > maxArithRefs {
@@ -103,9 +105,9 @@ func (a *arithmetic) value(s string) int64 {
 	}
 	defer func(text string) { a.inner = text }(a.inner)
 	a.inner = written
-	x, err := a.sh.parseArithm(s)
+	x, err := parse.Arithmetic(s)
 	if err != nil {
-		at, _ := arithmeticError(err)
+		at, _ := parse.ArithmeticError(err)
 		return a.malformed(written, strings.TrimLeft(written[min(at, len(s)):], " \t\n"))
 	}
 	if w, ok := x.(*syntax.Word); ok {
@@ -234,7 +236,7 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 	if err != nil && a.err == nil {
 		a.err = err
 	}
-	if !validName(s) {
+	if !parse.ValidName(s) {
 		a.fail("attempted assignment to non-variable", "= ")
 		return
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
 )
 
 // errNotOne ends an evaluation at an operand that expands to nothing or to an expression:
@@ -27,8 +29,8 @@ func word(r rune) bool {
 
 // arithmText evaluates the text that an expression expands to.
 func (sh *shell) arithmText(x syntax.ArithmExpr) (int64, error) {
-	s := sh.sourceOf(x) + sh.blanksBehind(x)
-	w, err := newParser().Document(&watched{s})
+	s := sh.src.Of(x) + sh.src.BlanksBehind(x)
+	w, err := parse.Document(s)
 	if err != nil {
 		return 0, err
 	}
@@ -41,41 +43,26 @@ func (sh *shell) arithmText(x syntax.ArithmExpr) (int64, error) {
 	return n, a.err
 }
 
-// blanksBehind returns the blanks before the parenthesis that ends an expression, which bash
-// shows with it.
-func (sh *shell) blanksBehind(x syntax.ArithmExpr) string {
-	to := int(x.End().Offset())
-	if to >= len(sh.src.text) {
-		return ""
-	}
-	rest := sh.src.text[to:]
-	after := strings.TrimLeft(rest, " ")
-	if !strings.HasPrefix(after, ")") {
-		return ""
-	}
-	return rest[:len(rest)-len(after)]
-}
-
 // rest returns the text of the expression from one of its parts on.
 func (a *arithmetic) rest(x syntax.ArithmExpr) string {
 	if a.inner != "" {
 		return a.inner[min(int(x.Pos().Offset()), len(a.inner)):]
 	}
-	from, to := int(x.Pos().Offset()), len(a.sh.src.text)
+	from, to := int(x.Pos().Offset()), len(a.sh.src.Text)
 	if a.expr != nil {
 		to = min(to, int(a.expr.End().Offset()))
 	}
 	if a.expr == nil || from >= to {
 		return a.sourceOf(x)
 	}
-	return original(a.sh.src.text[from:to]) + a.sh.blanksBehind(a.expr)
+	return parse.Original(a.sh.src.Text[from:to]) + a.sh.src.BlanksBehind(a.expr)
 }
 
 const tooGreat = "value too great for base"
 
 func (a *arithmetic) fail(msg, token string) int64 {
 	if a.text == "" && a.expr != nil && a.depth <= maxArithDepth {
-		a.text = a.sh.sourceOf(a.expr) + a.sh.blanksBehind(a.expr)
+		a.text = a.sh.src.Of(a.expr) + a.sh.src.BlanksBehind(a.expr)
 	}
 	if a.err == nil {
 		text := a.text
@@ -102,7 +89,7 @@ func (a *arithmetic) expanded() bool {
 			return false // it is the text: see requote
 		}
 	}
-	s := a.sh.sourceOf(a.expr)
+	s := a.sh.src.Of(a.expr)
 	return strings.Contains(s, "$") && !changes.MatchString(s)
 }
 

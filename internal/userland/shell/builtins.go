@@ -8,6 +8,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/parse"
 )
 
 // builtins are the commands of bash itself, by name. A builtin returns its status.
@@ -104,7 +105,7 @@ func (sh *shell) source(args []string) int {
 		sh.params = args[1:]
 	}
 	sh.status = 0
-	sh.runText(&source{text: text, name: path, first: 1}, "source")
+	sh.runText(&parse.Source{Text: text, Name: path, First: 1}, "source")
 	if sh.jump.kind == returns {
 		sh.jump = jump{}
 	}
@@ -273,7 +274,7 @@ func (sh *shell) unsetBuiltin(args []string) int {
 		args = args[1:]
 	}
 	for _, a := range args {
-		name, sub, element := cutSubscript(a)
+		name, sub, element := parse.CutSubscript(a)
 		if !ref {
 			name, _ = sh.resolve(name)
 		}
@@ -296,7 +297,7 @@ func (sh *shell) unsetBuiltin(args []string) int {
 			status = 1
 		case functions:
 			delete(sh.funcs, name)
-		case !validName(name):
+		case !parse.ValidName(name):
 			sh.errorf("unset: `%s': not a valid identifier", a)
 			status = 1
 		}

@@ -8,13 +8,14 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 )
 
 // definition returns a function's definition, as type and declare -f show it.
 func (sh *shell) definition(name string, f *function) string {
 	if len(f.text) < 100_000 {
-		if s, ok := sh.printedFunction(f); ok {
+		if s, ok := f.src.PrintedFunction(f.body); ok {
 			return name + " () \n" + s
 		}
 	}
@@ -27,7 +28,7 @@ func (sh *shell) definition(name string, f *function) string {
 			if err := syntax.NewPrinter(syntax.Indent(4)).Print(&s, st); err != nil {
 				return name + " () \n" + f.text + "\n"
 			}
-			for line := range strings.SplitSeq(original(strings.TrimRight(s.String(), "\n")), "\n") {
+			for line := range strings.SplitSeq(parse.Original(strings.TrimRight(s.String(), "\n")), "\n") {
 				b.WriteString("    " + line + "\n")
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/parse"
 )
 
 // completions are what compgen lists, by the letter of its option and by the name
@@ -75,7 +76,7 @@ func (sh *shell) wordList(s string) (list []string, err error) {
 	if ifs, _ := sh.ifs(); strings.TrimSpace(s) != "" && !strings.Contains(ifs, " ") {
 		return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(ifs, r) }), nil
 	}
-	for w, err := range newParser().WordsSeq(&watched{s + "\n"}) {
+	for w, err := range parse.Words(s + "\n") {
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/parse"
 )
 
 // condition runs statements whose failure is an answer.
@@ -85,7 +86,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 	case *syntax.CStyleLoop:
 		sh.countingLoop(l, c.Do)
 	case *syntax.WordIter:
-		if name := l.Name.Value; !validName(name) {
+		if name := l.Name.Value; !parse.ValidName(name) {
 			sh.errorf("`%s': not a valid identifier", name)
 			sh.status = 1
 			return
@@ -125,7 +126,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 
 // setLoop sets the variable of a for loop. A reference then refers to what the value names.
 func (sh *shell) setLoop(name, s string) error {
-	if ref, _ := sh.scope.find(name); ref != nil && ref.attrs&nameRef != 0 && validName(s) {
+	if ref, _ := sh.scope.find(name); ref != nil && ref.attrs&nameRef != 0 && parse.ValidName(s) {
 		ref.str, ref.set = s, true
 		return nil
 	}
@@ -233,7 +234,7 @@ func (sh *shell) menu(items []string) string {
 
 func (sh *shell) caseClause(c *syntax.CaseClause) {
 	if sh.opts.xtrace {
-		sh.trace("case " + sh.sourceOf(c.Word) + " in")
+		sh.trace("case " + sh.src.Of(c.Word) + " in")
 	}
 	sh.debugHead(c)
 	word, err := sh.literal(c.Word)
@@ -290,15 +291,15 @@ func (sh *shell) declare(c *syntax.FuncDecl) {
 		sh.status = 1
 		return
 	}
-	sh.funcs[name] = &function{body: c.Body, src: sh.src, text: sh.sourceOf(c.Body)}
+	sh.funcs[name] = &function{body: c.Body, src: sh.src, text: sh.src.Of(c.Body)}
 }
 
 // importFunction makes a function of the environment.
 func (sh *shell) importFunction(name, s string) {
 	old := sh.src
 	defer func() { sh.src = old }()
-	sh.src = &source{text: name + " " + s, name: "environment", first: 1}
-	err := sh.statements(sh.src, func(st *syntax.Stmt) bool {
+	sh.src = &parse.Source{Text: name + " " + s, Name: "environment", First: 1}
+	err := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
 		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name != nil && c.Name.Value == name {
 			sh.declare(c)
 			sh.funcs[name].exported = true

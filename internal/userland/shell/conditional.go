@@ -11,6 +11,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/regex"
+	"coderunner/internal/userland/shell/parse"
 )
 
 // tester evaluates [[ … ]]. After an error it decides nothing more.
@@ -51,7 +52,7 @@ func (t *tester) fail(err error) bool {
 // binds closer than ||.
 func (t *tester) eval(x syntax.TestExpr) bool {
 	if t.depth++; t.depth > maxArithDepth {
-		t.fail(errNesting)
+		t.fail(parse.ErrNesting)
 	}
 	defer func() { t.depth-- }()
 	all, not := true, false // all: of the terms since the last ||
@@ -219,7 +220,7 @@ func (sh *shell) unaryTest(op, s string) bool {
 		return s != ""
 	case "-v":
 		v, err := sh.fetchText(s)
-		if base, sub, ok := cutSubscript(s); ok && err == nil && (sub == "@" || sub == "*") {
+		if base, sub, ok := parse.CutSubscript(s); ok && err == nil && (sub == "@" || sub == "*") {
 			return len(sh.elements(base, false).elems) > 0
 		}
 		return err == nil && v.set

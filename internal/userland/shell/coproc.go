@@ -48,7 +48,7 @@ func (sh *shell) coproc(c *syntax.CoprocClause) {
 		sh.cannotFork(err)
 		return
 	}
-	sh.addJob(p.PID(), sh.sourceOf(c))
+	sh.addJob(p.PID(), sh.src.Of(c))
 	var fds []string
 	for _, f := range []*memfs.File{from, to} {
 		fd := sh.highest()

@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 )
 
@@ -210,14 +211,14 @@ func (sh *shell) functionScope() *scope {
 
 // declareOne declares one name.
 func (sh *shell) declareOne(d *declaration, o operand) error {
-	name, sub, hasSub := cutSubscript(o.name)
+	name, sub, hasSub := parse.CutSubscript(o.name)
 	add := strings.HasSuffix(name, "+") && o.value != nil
 	name = strings.TrimSuffix(name, "+")
 	if d.command == "local" && name == "-" {
 		sh.functionScope().localOptions = true
 		return nil
 	}
-	if !validName(name) {
+	if !parse.ValidName(name) {
 		return errorf("`%s': not a valid identifier", o.text())
 	}
 	if d.on&nameRef == 0 && !d.local {

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
 )
 
 // declaredValues expands what the operands assign: before any is declared, so that in
@@ -75,7 +77,7 @@ func (sh *shell) assignOperand(d *declaration, o operand, name, sub string, hasS
 
 func (sh *shell) assignDeclared(d *declaration, name string, v *variable, s string, add bool) error {
 	if d.on&nameRef != 0 {
-		if base, _, _ := cutSubscript(s); !validName(base) {
+		if base, _, _ := parse.CutSubscript(s); !parse.ValidName(base) {
 			return errorf("`%s': invalid variable name for name reference", s)
 		}
 		if s == name && d.local { // it is the caller's
@@ -96,8 +98,8 @@ func (sh *shell) assignDeclared(d *declaration, name string, v *variable, s stri
 func (sh *shell) assignArrayText(name, s string, add, assoc bool) (err error) {
 	old := sh.src
 	defer func() { sh.src = old }()
-	sh.src = &source{text: name + "=" + s, name: old.name, first: sh.line}
-	if e := sh.statements(sh.src, func(st *syntax.Stmt) bool {
+	sh.src = &parse.Source{Text: name + "=" + s, Name: old.Name, First: sh.line}
+	if e := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
 		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
 			err = sh.assignArray(name, c.Assigns[0].Array, add, assoc)
 		}

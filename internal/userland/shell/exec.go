@@ -179,7 +179,7 @@ func (sh *shell) command(c syntax.Command) {
 	case *syntax.FuncDecl:
 		sh.declare(c)
 	case *syntax.ArithmCmd:
-		n, err := sh.arithmCommand(c.X, func() string { return sh.sourceBetween(c.Left, c.Right) })
+		n, err := sh.arithmCommand(c.X, func() string { return sh.src.Between(c.Left, c.Right) })
 		sh.status = int(truth(n == 0))
 		if err != nil {
 			sh.status = 1
@@ -209,7 +209,7 @@ func (sh *shell) inSubshell(list []*syntax.Stmt) {
 // within runs statements in a subshell and returns its status. A subshell that looks
 // at its own pid is a process.
 func (sh *shell) within(sub *shell, list []*syntax.Stmt) (status int) {
-	if !sh.execs && slices.ContainsFunc(list, func(st *syntax.Stmt) bool { return strings.Contains(sh.sourceOf(st), "BASHPID") }) {
+	if !sh.execs && slices.ContainsFunc(list, func(st *syntax.Stmt) bool { return strings.Contains(sh.src.Of(st), "BASHPID") }) {
 		c, err := sh.spawn(sub, list)
 		if err != nil {
 			sh.cannotFork(err)
@@ -291,9 +291,9 @@ func (sh *shell) background(st *syntax.Stmt) {
 		sh.cannotFork(err)
 		return
 	}
-	text, ok := sh.printed(st)
+	text, ok := sh.src.Printed(st)
 	if !ok {
-		text = sh.sourceOf(st)
+		text = sh.src.Of(st)
 	}
 	sh.addJob(c.PID(), text)
 	sh.status = 0

@@ -7,6 +7,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 )
 
@@ -63,7 +64,7 @@ func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
 			b.word(w)
 			b.end()
 			if b.err != nil {
-				named(b.err, func() string { return sh.sourceOf(words[i]) })
+				named(b.err, func() string { return sh.src.Of(words[i]) })
 				return nil, b.err
 			}
 			for _, f := range b.fields {
@@ -118,7 +119,7 @@ func (sh *shell) field(w *syntax.Word, assign bool) (field, error) {
 		}
 		b.part(p, i == 0, len(w.Parts) == 1)
 	}
-	named(b.err, func() string { return sh.sourceOf(w) })
+	named(b.err, func() string { return sh.src.Of(w) })
 	return b.cur, b.err
 }
 
@@ -142,7 +143,7 @@ func (sh *shell) document(w *syntax.Word) (string, error) {
 		b.quoted(p)
 	}
 	named(b.err, func() string {
-		s := sh.sourceOf(w) // with the line that ends it
+		s := sh.src.Of(w) // with the line that ends it
 		return s[:strings.LastIndexByte(s, '\n')+1]
 	})
 	return b.cur.String(), b.err
@@ -270,7 +271,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 	switch p := p.(type) {
 	case *syntax.Lit:
 		s := p.Value
-		if name, rest, ok := strings.Cut(s, "=~"); first && ok && validName(name) {
+		if name, rest, ok := strings.Cut(s, "=~"); first && ok && parse.ValidName(name) {
 			b.lit(name + "=")
 			s = "~" + rest
 		}
@@ -292,7 +293,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 		for _, q := range p.Parts {
 			b.quoted(q)
 		}
-		named(b.err, func() string { return strings.TrimSuffix(strings.TrimLeft(b.sh.sourceOf(p), "$")[1:], "\"") })
+		named(b.err, func() string { return strings.TrimSuffix(strings.TrimLeft(b.sh.src.Of(p), "$")[1:], "\"") })
 	case *syntax.ParamExp:
 		b.param(p, false)
 	case *syntax.CmdSubst:

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
 )
 
 // value is what a parameter stands for.
@@ -156,9 +158,9 @@ func (sh *shell) parameter(p *syntax.ParamExp) (value, error) {
 
 // fetchText returns what the text of a name stands for: x, x[3], x[@], 1, @.
 func (sh *shell) fetchText(target string) (value, error) {
-	base, sub, has := cutSubscript(target)
+	base, sub, has := parse.CutSubscript(target)
 	switch {
-	case !has && (validName(base) || isSpecial(base)):
+	case !has && (parse.ValidName(base) || isSpecial(base)):
 		return sh.fetch(base, nil, nil)
 	case !has:
 		return value{}, &expandError{target + ": invalid variable name", true}
@@ -318,7 +320,7 @@ func (sh *shell) key(index syntax.ArithmExpr) (string, error) { return sh.keyAt(
 
 func (sh *shell) keyAt(index syntax.ArithmExpr, depth int) (string, error) {
 	if depth++; depth > maxArithDepth {
-		return "", errNesting
+		return "", parse.ErrNesting
 	}
 	switch x := index.(type) {
 	case *syntax.Word:

@@ -6,6 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 )
 
@@ -42,7 +43,7 @@ func (b *builder) otherwise(p *syntax.ParamExp, v value, quoted bool) {
 		err = &expandError{strings.TrimPrefix(v.name, "$") + ": " + cmp.Or(s, "parameter not set"), true}
 	case op == syntax.ErrorUnsetOrNull:
 		err = &expandError{strings.TrimPrefix(v.name, "$") + ": " + cmp.Or(s, "parameter null or not set"), true}
-	case !validName(p.Param.Value):
+	case !parse.ValidName(p.Param.Value):
 		err = &expandError{v.name + ": cannot assign in this way", true}
 	case p.Index != nil:
 		err = b.sh.assignIndex(p.Param.Value, p.Index, s, false)
@@ -92,7 +93,7 @@ func (b *builder) operand(w *syntax.Word, quoted bool) {
 // they quote nothing.
 func (b *builder) singleQuoted(s string) {
 	b.add("'", true)
-	if w, err := newParser().Document(&watched{s}); strings.ContainsAny(s, "$`\\") && err == nil {
+	if w, err := parse.Document(s); strings.ContainsAny(s, "$`\\") && err == nil {
 		for _, p := range w.Parts {
 			b.quoted(p)
 		}

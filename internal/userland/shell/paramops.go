@@ -2,6 +2,7 @@ package shell
 
 import (
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
 		return nil, err
 	}
 	var anchor byte
-	if lit, ok := firstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
+	if lit, ok := parse.FirstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
 		anchor, text = lit[0], text[1:]
 	}
 	pat := glob.Compile(text, sh.opts.extglob)
@@ -116,17 +117,6 @@ func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
 		}
 	}
 	return elems, nil
-}
-
-func firstLit(w *syntax.Word) (string, bool) {
-	if w == nil || len(w.Parts) == 0 {
-		return "", false
-	}
-	lit, ok := w.Parts[0].(*syntax.Lit)
-	if !ok {
-		return "", false
-	}
-	return lit.Value, true
 }
 
 func (sh *shell) substituted(pat glob.Pattern, with field, s string, anchor byte, all bool) (string, error) {
@@ -207,7 +197,7 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 		return v, err
 	}
 	upper := unicode.ToUpper
-	if rest, ok := strings.CutPrefix(text, toggled); ok {
+	if rest, ok := strings.CutPrefix(text, parse.Toggled); ok {
 		text, upper = rest, toggle
 	}
 	pat := glob.Compile(text, sh.opts.extglob)

@@ -11,6 +11,7 @@ import (
 	"coderunner/internal/machine/clock"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/printf"
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 )
 
@@ -76,9 +77,9 @@ func (sh *shell) printf(args []string) int {
 		return max(f.status, sh.print("printf", f.out.String()))
 	}
 	var err error
-	if name, sub, ok := cutSubscript(into); ok {
+	if name, sub, ok := parse.CutSubscript(into); ok {
 		err = sh.setText(name, sub, f.out.String(), false)
-	} else if validName(into) {
+	} else if parse.ValidName(into) {
 		err = sh.set(into, f.out.String())
 	} else {
 		sh.errorf("printf: `%s': not a valid identifier", into)

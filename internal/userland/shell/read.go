@@ -10,6 +10,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/parse"
 )
 
 // readOptions are those of read.
@@ -254,7 +255,7 @@ func (sh *shell) readInto(o readOptions, names []string, l letters) error {
 		return sh.set("REPLY", string(l.text))
 	}
 	for i, name := range names {
-		if base, _, _ := cutSubscript(name); !validName(base) {
+		if base, _, _ := parse.CutSubscript(name); !parse.ValidName(base) {
 			return errorf("`%s': not a valid identifier", name)
 		}
 		word := string(l.text)
@@ -264,7 +265,7 @@ func (sh *shell) readInto(o readOptions, names []string, l letters) error {
 			word = ""
 		}
 		var err error
-		if base, sub, ok := cutSubscript(name); ok {
+		if base, sub, ok := parse.CutSubscript(name); ok {
 			err = sh.setText(base, sub, word, false)
 		} else {
 			err = sh.set(name, word)

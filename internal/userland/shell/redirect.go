@@ -98,7 +98,7 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
 		return err
 	}
 	if len(words) != 1 {
-		return errorf("%s: ambiguous redirect", sh.sourceOf(r.Word))
+		return errorf("%s: ambiguous redirect", sh.src.Of(r.Word))
 	}
 	to := words[0]
 	switch r.Op {
@@ -180,7 +180,7 @@ func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]
 			sh.put(2, f.Ref(), undo)
 			return nil
 		}
-		return errorf("%s: ambiguous redirect", sh.sourceOf(r.Word))
+		return errorf("%s: ambiguous redirect", sh.src.Of(r.Word))
 	}
 	f := sh.fds[n]
 	if f == nil {

@@ -11,10 +11,19 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/parse"
 )
 
 // message returns an errno's text, as strerror does.
 func message(e abi.Errno) string { return cmp.Or(e.Text(), e.Name()) }
+
+// lineOf returns the line of a position of the text that is executed.
+func (sh *shell) lineOf(pos syntax.Pos) int {
+	if !pos.IsValid() {
+		return sh.line
+	}
+	return sh.src.LineOf(pos)
+}
 
 // prefix is what an error message begins with: the script and the line.
 func (sh *shell) prefix() string {
@@ -157,15 +166,31 @@ func (sh *shell) prompt(s string) string {
 		`\v`, "5.2", `\V`, "5.2.15", `\$`, "#", `\n`, "\n", `\[`, "", `\]`, "", `\\`, `\`).Replace(s)
 }
 
+// dialect is a shell whose texts are parsed.
+type dialect struct{ sh *shell }
+
+func (d dialect) ExtGlob() bool { return d.sh.opts.extglob }
+
+func (d dialect) Aliases() map[string]string {
+	if !d.sh.opts.expandAliases {
+		return nil
+	}
+	return d.sh.alias
+}
+
+func (d dialect) Warn(line int, text string) {
+	d.sh.write(2, fmt.Sprintf("%s: line %d: warning: %s\n", cmp.Or(d.sh.src.Name, d.sh.name), line, text))
+}
+
 // evalText parses and runs a text in this shell, as eval does.
 func (sh *shell) evalText(text string) {
-	src := &source{text: text, name: sh.src.name, first: max(1, sh.line)}
+	src := &parse.Source{Text: text, Name: sh.src.Name, First: max(1, sh.line)}
 	sh.runText(src, "eval")
 }
 
 // runText runs a source, statement by statement as it is parsed. After an error of
 // an expansion it goes on with the next line.
-func (sh *shell) runText(src *source, command string) error {
+func (sh *shell) runText(src *parse.Source, command string) error {
 	old, levels := sh.src, sh.levels
 	sh.src = src
 	if command == "eval" || command == "source" {
@@ -173,7 +198,7 @@ func (sh *shell) runText(src *source, command string) error {
 	}
 	defer func() { sh.src, sh.levels = old, levels }()
 	discarded, all := 0, sh.depth > 0 && command != "-c" // all: a subshell's eval ends it
-	err := sh.statements(src, func(st *syntax.Stmt) bool {
+	err := src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
 		if sh.lineOf(st.Pos()) == discarded {
 			return true
 		}
@@ -193,15 +218,10 @@ func (sh *shell) runText(src *source, command string) error {
 		prefix += ": eval"
 	case sh.script == "" && command == "-c":
 		prefix += ": -c"
-	case src.name != "":
-		prefix = src.name
+	case src.Name != "":
+		prefix = src.Name
 	}
-	sh.write(2, sh.syntaxError(prefix, src.text, err))
-	if pe, ok := errors.AsType[syntax.ParseError](err); ok && sh.levels == 0 {
-		if _, unended, ok := conditionErrors(src.text, pe); ok && !unended {
-			return err // bash takes it for the end of the text
-		}
-	}
+	sh.write(2, src.Message(prefix, err))
 	sh.status = 2
 	return err
 }

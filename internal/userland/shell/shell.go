@@ -42,6 +42,7 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/parse"
 )
 
 // shell is a shell or a subshell.
@@ -52,7 +53,7 @@ type shell struct {
 	name    string // in error messages: $0, or bash
 	arg0    string
 	script  string // the file that is executed; "": -c or standard input
-	src     *source
+	src     *parse.Source
 	line    int
 	params  []string
 	scope   *scope
@@ -79,7 +80,7 @@ type shell struct {
 	traps       map[string]string
 	parentTraps map[string]string // what trap shows in a subshell that set none
 	current     *syntax.Stmt      // what BASH_COMMAND shows
-	currentSrc  *source           // which that is of
+	currentSrc  *parse.Source     // which that is of
 	trapping    bool
 	trapStatus  int           // the status before the trap
 	killed      kernel.Signal // that ends the shell, after its EXIT trap
@@ -124,7 +125,7 @@ type task struct {
 // function is a shell function.
 type function struct {
 	body     *syntax.Stmt
-	src      *source
+	src      *parse.Source
 	text     string
 	exported bool
 }
@@ -160,7 +161,7 @@ const maxCommands = 20_000
 // newShell returns the first shell of a process.
 func newShell(ctx context.Context, p *kernel.Process) *shell {
 	sh := &shell{
-		token: new(token), name: "bash", arg0: "bash", src: &source{first: 1},
+		token: new(token), name: "bash", arg0: "bash", src: &parse.Source{First: 1},
 		scope: &scope{vars: make(map[string]*variable, 32)}, funcs: map[string]*function{}, alias: map[string]string{},
 		plain: map[string]bool{}, opts: defaults, hinted: new(sync.Map),
 		fds: p.TakeFiles(), dir: p.Dir, umask: p.Umask, pid: p.PID(), traps: map[string]string{},
@@ -185,7 +186,7 @@ func (sh *shell) environment(env []string) {
 		name, s, _ := strings.Cut(kv, "=")
 		if f, ok := strings.CutPrefix(name, "BASH_FUNC_"); ok {
 			sh.importFunction(strings.TrimSuffix(f, "%%"), s)
-		} else if validName(name) {
+		} else if parse.ValidName(name) {
 			sh.scope.vars[name] = &variable{attrs: exported, set: true, str: s}
 		}
 	}

@@ -110,8 +110,8 @@ func (sh *shell) assignIndex(name string, index syntax.ArithmExpr, s string, add
 	if v := sh.lookup(name); v != nil && v.kind == associative {
 		key, err := sh.key(index)
 		if err == nil && key == "" {
-			sub := sh.sourceOf(index)
-			if sub == `""` && sh.src.asked != "" { // which requote puts there
+			sub := sh.src.Of(index)
+			if sub == `""` && sh.src.Rewritten() { // which requote puts there
 				sub = ""
 			}
 			err = errorf("%s[%s]: %w", name, sub, errSubscript)
@@ -290,7 +290,7 @@ func (sh *shell) temporary(assigns []*syntax.Assign) (*scope, error) {
 
 func (sh *shell) callFunction(f *function, args []string) {
 	params, src, loops, line, options := sh.params, sh.src, sh.loops, sh.line, sh.opts
-	sh.calls = append(sh.calls, call{args[0], f.src.name, sh.line})
+	sh.calls = append(sh.calls, call{args[0], f.src.Name, sh.line})
 	sh.scope = &scope{vars: map[string]*variable{}, parent: sh.scope}
 	sh.params, sh.src, sh.loops = args[1:], f.src, 0
 	callers := sh.hideTraps()

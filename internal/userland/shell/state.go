@@ -12,6 +12,7 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 )
 
@@ -61,10 +62,10 @@ var own = strings.Fields("BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_VERSINFO BAS
 
 // problem notes an error of the parser. Where a here-document took the rest of the script
 // that is what is wrong with it.
-func (s *Session) problem(src *source, err error) {
+func (s *Session) problem(src *parse.Source, err error) {
 	var pe syntax.ParseError
-	if err != nil && src.open != "" {
-		s.Syntax, s.Line = src.open+", which must begin its line", src.opens
+	if err != nil && src.Open != "" {
+		s.Syntax, s.Line = src.Open+", which must begin its line", src.Opens
 	} else if errors.As(err, &pe) {
 		s.Syntax, s.Line = pe.Text, int(pe.Pos.Line())
 	} else if err != nil {
@@ -143,15 +144,15 @@ const originOf = "# from "
 
 // origin returns that line: the file, and the line of it at which the body begins.
 func (f *function) origin() string {
-	if f.src.name == "" {
+	if f.src.Name == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s%d %q\n", originOf, f.src.line(int(f.body.Pos().Line()))+f.src.first-1, f.src.name)
+	return fmt.Sprintf("%s%d %q\n", originOf, f.src.Line(int(f.body.Pos().Line()))+f.src.First-1, f.src.Name)
 }
 
 // restoreOrigin makes the errors of a function of a state name the script that it comes from.
 func (f *function) restoreOrigin() {
-	line, at := strings.Split(f.src.text, "\n"), int(f.body.Pos().Line())
+	line, at := strings.Split(f.src.Text, "\n"), int(f.body.Pos().Line())
 	if at < 2 || at > len(line) {
 		return
 	}
@@ -162,7 +163,7 @@ func (f *function) restoreOrigin() {
 		return
 	}
 	src := *f.src
-	src.name, src.first = name, first-src.line(at)+1
+	src.Name, src.First = name, first-src.Line(at)+1
 	f.src = &src
 }
 
@@ -177,7 +178,7 @@ func (s *Session) restore(sh *shell) {
 	}
 	stderr := sh.fds[2]
 	delete(sh.fds, 2)
-	sh.runText(&source{text: s.Before, first: 1}, "eval")
+	sh.runText(&parse.Source{Text: s.Before, First: 1}, "eval")
 	for _, f := range sh.funcs {
 		f.restoreOrigin()
 	}

@@ -1,6 +1,10 @@
 package shell
 
-import "strings"
+import (
+	"strings"
+
+	"coderunner/internal/userland/shell/parse"
+)
 
 // setText is setElement for a subscript that is the text of a name: printf -v 'm[$key]'.
 func (sh *shell) setText(name, sub, s string, add bool) error {
@@ -14,7 +18,7 @@ func (sh *shell) subscript(v *variable, sub string) string {
 		return sub
 	}
 	if v == nil || v.kind != associative {
-		w, err := newParser().Document(&watched{sub})
+		w, err := parse.Document(sub)
 		if err != nil {
 			return sub
 		}
@@ -28,7 +32,7 @@ func (sh *shell) subscript(v *variable, sub string) string {
 			return sub
 		}
 	}
-	w, err := sh.parseWord(sub)
+	w, err := parse.Word(sub)
 	if err != nil || w == nil {
 		return sub
 	}

@@ -3,6 +3,8 @@ package shell
 import (
 	"slices"
 	"strings"
+
+	"coderunner/internal/userland/shell/parse"
 )
 
 var (
@@ -98,7 +100,7 @@ func (t *testParser) and() (bool, error) {
 
 func (t *testParser) not() (bool, error) {
 	if t.depth++; t.depth > maxArithDepth {
-		return false, errNesting
+		return false, parse.ErrNesting
 	}
 	defer func() { t.depth-- }()
 	a := t.args

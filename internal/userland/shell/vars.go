@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"coderunner/internal/userland/shell/parse"
 )
 
 type attrs uint8
@@ -83,7 +85,7 @@ func (sh *shell) resolve(name string) (target, subscript string) {
 		if v == nil || v.attrs&nameRef == 0 || v.str == "" {
 			return name, ""
 		}
-		if base, sub, ok := cutSubscript(v.str); ok {
+		if base, sub, ok := parse.CutSubscript(v.str); ok {
 			return base, sub
 		}
 		name = v.str
@@ -366,23 +368,4 @@ func (sh *shell) namesOf(which func(*variable) bool) []string {
 	}
 	maps.DeleteFunc(seen, func(_ string, shown bool) bool { return !shown })
 	return slices.Sorted(maps.Keys(seen))
-}
-
-// cutSubscript splits name[sub].
-func cutSubscript(s string) (name, sub string, ok bool) {
-	i := strings.IndexByte(s, '[')
-	if i <= 0 || !strings.HasSuffix(s, "]") || !validName(s[:i]) {
-		return s, "", false
-	}
-	return s[:i], s[i+1 : len(s)-1], true
-}
-
-func validName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
 }

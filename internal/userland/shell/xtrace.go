@@ -8,6 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 )
 
@@ -17,9 +18,9 @@ func (sh *shell) trace(s string) {
 		return
 	}
 	prompt := sh.get("PS4")
-	if w, err := newParser().Document(strings.NewReader(prompt)); err == nil && w != nil {
+	if w, err := parse.Document(prompt); err == nil && w != nil {
 		on, src := sh.opts.xtrace, sh.src
-		sh.src = &source{text: prompt, name: src.name, first: max(1, sh.line)} // LINENO is the command's
+		sh.src = &parse.Source{Text: prompt, Name: src.Name, First: max(1, sh.line)} // LINENO is the command's
 		sh.opts.xtrace = false
 		if expanded, err := sh.document(w); err == nil {
 			prompt = expanded
@@ -55,9 +56,9 @@ func (sh *shell) traceAssign(as *syntax.Assign, s string) {
 	if !sh.opts.xtrace {
 		return
 	}
-	name := sh.sourceOf(as)
+	name := sh.src.Of(as)
 	if as.Value != nil {
-		name = sh.src.text[as.Pos().Offset():as.Value.Pos().Offset()]
+		name = sh.src.Text[as.Pos().Offset():as.Value.Pos().Offset()]
 	}
 	sh.trace(name + quote.Traced(s))
 }
@@ -69,13 +70,13 @@ func (sh *shell) traceArray(as *syntax.Assign) {
 	}
 	var words []string
 	for _, e := range as.Array.Elems {
-		if s := sh.sourceOf(e); e.Index != nil {
+		if s := sh.src.Of(e); e.Index != nil {
 			words = append(words, "["+s)
 		} else {
 			words = append(words, s)
 		}
 	}
-	sh.trace(sh.src.text[as.Pos().Offset():as.Array.Lparen.Offset()] + "(" + strings.Join(words, " ") + ")")
+	sh.trace(sh.src.Text[as.Pos().Offset():as.Array.Lparen.Offset()] + "(" + strings.Join(words, " ") + ")")
 }
 
 // tracePairs shows the elements of an array that is declared.
@@ -102,7 +103,7 @@ func (sh *shell) traceWords(command string, l *syntax.WordIter) {
 		s += ` "$@"`
 	}
 	for _, w := range l.Items {
-		s += " " + sh.sourceOf(w)
+		s += " " + sh.src.Of(w)
 	}
 	sh.trace(s)
 }
@@ -114,9 +115,9 @@ func (sh *shell) traceLet(c *syntax.LetClause) {
 	}
 	words := []string{"let"}
 	for _, x := range c.Exprs {
-		s := sh.sourceOf(x)
+		s := sh.src.Of(x)
 		if !acts(s) {
-			for w, err := range newParser().WordsSeq(strings.NewReader(s)) {
+			for w, err := range parse.Words(s) {
 				if err != nil {
 					break
 				}
@@ -149,7 +150,7 @@ func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64
 		return sh.arithm(x)
 	}
 	if strings.ContainsAny(s, "$`") {
-		w, err := newParser().Document(strings.NewReader(s))
+		w, err := parse.Document(s)
 		if err != nil {
 			return sh.arithm(x)
 		}
@@ -170,9 +171,9 @@ func (sh *shell) loopPart(l *syntax.CStyleLoop, x syntax.ArithmExpr, part int) s
 	if x == nil {
 		return "1"
 	}
-	parts := strings.Split(sh.sourceBetween(l.Lparen, l.Rparen), ";")
+	parts := strings.Split(sh.src.Between(l.Lparen, l.Rparen), ";")
 	if len(parts) != 3 {
-		return sh.sourceOf(x)
+		return sh.src.Of(x)
 	}
 	return strings.TrimLeft(parts[part], " \t\n")
 }
