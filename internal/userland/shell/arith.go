@@ -140,7 +140,7 @@ func (a *arithmetic) variable(name string) int64 {
 // one needs none at the index.
 func (a *arithmetic) bound(name string) {
 	name, _ = a.sh.resolve(name)
-	if v := a.sh.lookup(name); a.err == nil && a.sh.opts.nounset && (v == nil || !v.set) {
+	if v := a.sh.lookup(name); a.err == nil && a.sh.opts.Nounset && (v == nil || !v.set) {
 		a.err = &expandError{name + ": unbound variable", true}
 	}
 }

@@ -64,7 +64,7 @@ func padded(s string) bool {
 // braces returns the words that a word's braces stand for, the word itself
 // without any.
 func (sh *shell) braces(w *syntax.Word) []*syntax.Word {
-	if sh.opts.nobrace || !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
+	if sh.opts.Nobrace || !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
 		lit, ok := p.(*syntax.Lit)
 		return ok && strings.Contains(lit.Value, "{")
 	}) {

@@ -42,7 +42,7 @@ var keywords = strings.Fields("if then else elif fi case esac for select while u
 
 // kinds returns what a name is: alias, keyword, function, builtin and files.
 func (sh *shell) kinds(name string, functions bool) (list [][2]string) {
-	if s, ok := sh.alias[name]; ok && sh.opts.expandAliases {
+	if s, ok := sh.alias[name]; ok && sh.opts.ExpandAliases {
 		list = append(list, [2]string{"alias", s})
 	}
 	if slices.Contains(keywords, name) {

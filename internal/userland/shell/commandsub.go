@@ -75,8 +75,8 @@ func (sh *shell) output(cs *syntax.CmdSubst) (string, error) {
 	sub := sh.subshell()
 	sub.levels++
 	sub.setFile(1, sh.fs.NewFile(c, abi.O_WRONLY, abi.S_IFIFO|0o600))
-	if !sh.opts.inheritErrexit && !sh.opts.posix {
-		sub.opts.errexit = false
+	if !sh.opts.InheritErrexit && !sh.opts.Posix {
+		sub.opts.Errexit = false
 	}
 	sh.substatus = sh.within(sub, cs.Stmts)
 	select {

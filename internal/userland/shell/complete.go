@@ -6,6 +6,7 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
 )
 
@@ -29,14 +30,14 @@ var completions = map[string]func(sh *shell, word string) []string{
 	},
 	"- function": func(sh *shell, _ string) []string { return sortedKeys(sh.funcs) },
 	"- shopt": func(*shell, string) (list []string) {
-		for _, o := range shoptOptions {
-			list = append(list, o.name)
+		for _, o := range options.OfShopt {
+			list = append(list, o.Name)
 		}
 		return list
 	},
 	"- setopt": func(*shell, string) (list []string) {
-		for _, o := range setOptions {
-			list = append(list, o.name)
+		for _, o := range options.OfSet {
+			list = append(list, o.Name)
 		}
 		return list
 	},

@@ -233,7 +233,7 @@ func (sh *shell) menu(items []string) string {
 }
 
 func (sh *shell) caseClause(c *syntax.CaseClause) {
-	if sh.opts.xtrace {
+	if sh.opts.Xtrace {
 		sh.trace("case " + sh.src.Of(c.Word) + " in")
 	}
 	sh.debugHead(c)
@@ -270,7 +270,7 @@ func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 			sh.discard(err)
 			return false
 		}
-		if glob.Compile(pat, sh.opts.extglob).Match(sh.ctx, s, sh.opts.nocasematch) {
+		if glob.Compile(pat, sh.opts.Extglob).Match(sh.ctx, s, sh.opts.Nocasematch) {
 			return true
 		}
 	}

@@ -104,7 +104,7 @@ func (t *tester) primary(x syntax.TestExpr) bool {
 
 // trace shows a test whose operands are bare, "" of them excepted.
 func (t *tester) trace(words ...string) {
-	if !t.sh.opts.xtrace {
+	if !t.sh.opts.Xtrace {
 		return
 	}
 	for i, s := range words {
@@ -143,7 +143,7 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
-		return glob.Compile(r.pattern(), true).Match(t.sh.ctx, l, t.sh.opts.nocasematch) == (x.Op != syntax.TsNoMatch)
+		return glob.Compile(r.pattern(), true).Match(t.sh.ctx, l, t.sh.opts.Nocasematch) == (x.Op != syntax.TsNoMatch)
 	case syntax.TsReMatch:
 		return t.regexp(l, r)
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq:
@@ -194,7 +194,7 @@ func (t *tester) regexp(s string, f field) bool {
 	if b.Len() > maxRegexp {
 		return t.fail(errorf("a regular expression may have at most %d bytes", maxRegexp))
 	}
-	re, err := regex.Dialect{Extended: true, Strict: true, Fold: t.sh.opts.nocasematch}.Compile(b.String())
+	re, err := regex.Dialect{Extended: true, Strict: true, Fold: t.sh.opts.Nocasematch}.Compile(b.String())
 	if err != nil {
 		t.code = 2
 		return false
@@ -228,7 +228,7 @@ func (sh *shell) unaryTest(op, s string) bool {
 		v, _ := sh.scope.find(s)
 		return v != nil && v.attrs&nameRef != 0
 	case "-o":
-		on := sh.opts.option(s)
+		on := sh.opts.Find(s)
 		return on != nil && *on
 	case "-t":
 		fd, err := strconv.Atoi(s)

@@ -224,7 +224,7 @@ func (sh *shell) declareOne(d *declaration, o operand) error {
 	if d.on&nameRef == 0 && !d.local {
 		name, _ = sh.resolve(name)
 	}
-	if sh.opts.xtrace && o.value != nil && !d.local && (d.command == "export" || d.command == "readonly") {
+	if sh.opts.Xtrace && o.value != nil && !d.local && (d.command == "export" || d.command == "readonly") {
 		sh.trace(o.name + "=" + quote.Traced(*o.value))
 	}
 	v, err := sh.declared(d, name)

@@ -12,7 +12,7 @@ import (
 
 func (sh *shell) cd(args []string) int {
 	args = args[1:]
-	physical := sh.opts.physical
+	physical := sh.opts.Physical
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		switch args[0] {
 		case "-P":
@@ -93,7 +93,7 @@ func (sh *shell) change(command, to string, physical, show bool) int {
 
 func (sh *shell) pwd(args []string) int {
 	dir := sh.dir
-	if slices.Contains(args, "-P") || sh.opts.physical {
+	if slices.Contains(args, "-P") || sh.opts.Physical {
 		if n, e := sh.node(dir, true); e == abi.OK {
 			if p, e := sh.fs.PathOf(n); e == abi.OK {
 				dir = p

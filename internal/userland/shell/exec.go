@@ -23,7 +23,7 @@ func (sh *shell) stmts(list []*syntax.Stmt) {
 // the memory that its expansions took.
 func (sh *shell) stmt(st *syntax.Stmt) {
 	sh.runTraps()
-	if sh.stopped() || sh.opts.noexec {
+	if sh.stopped() || sh.opts.Noexec {
 		return
 	}
 	transient, cleanup := sh.transient, sh.cleanup
@@ -87,7 +87,7 @@ func (sh *shell) debug(st *syntax.Stmt) {
 // debugStage is debug for a command of a pipeline, in the shell that starts it: its own does
 // not inherit the trap.
 func (sh *shell) debugStage(st *syntax.Stmt) {
-	if sh.traps["DEBUG"] != "" && !sh.opts.functrace && !sh.opts.lastpipe {
+	if sh.traps["DEBUG"] != "" && !sh.opts.Functrace && !sh.opts.Lastpipe {
 		sh.line = sh.lineOf(st.Pos())
 		sh.debug(st)
 	}
@@ -108,7 +108,7 @@ func (sh *shell) ended() {
 	if s := sh.traps["ERR"]; s != "" && !sh.trapping {
 		sh.trap(s)
 	}
-	if sh.opts.errexit && sh.jump.kind == 0 {
+	if sh.opts.Errexit && sh.jump.kind == 0 {
 		sh.jump = jump{kind: exits}
 	}
 }

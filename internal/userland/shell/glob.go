@@ -13,20 +13,20 @@ import (
 // glob returns the file names that a field matches, or the field's text.
 func (sh *shell) glob(f field) ([]string, error) {
 	text := f.String()
-	if sh.opts.noglob || !f.mayMatch(sh.opts.extglob) {
+	if sh.opts.Noglob || !f.mayMatch(sh.opts.Extglob) {
 		return []string{text}, nil
 	}
 	pat := f.pattern()
-	if !glob.HasMeta(pat, sh.opts.extglob) {
+	if !glob.HasMeta(pat, sh.opts.Extglob) {
 		return []string{text}, nil
 	}
 	list := sh.acceptable(sh.paths(pat))
 	switch {
 	case len(list) > 0:
 		return list, nil
-	case sh.opts.failglob:
+	case sh.opts.Failglob:
 		return nil, &expandError{"no match: " + text, false}
-	case sh.opts.nullglob:
+	case sh.opts.Nullglob:
 		return nil, nil
 	}
 	return []string{text}, nil
@@ -52,7 +52,7 @@ func (sh *shell) acceptable(list []string) []string {
 
 func (sh *shell) allMatch(patterns, parts []string) bool {
 	for i, p := range patterns {
-		if !glob.Compile(p, sh.opts.extglob).Match(sh.ctx, parts[i], sh.opts.nocaseglob) {
+		if !glob.Compile(p, sh.opts.Extglob).Match(sh.ctx, parts[i], sh.opts.Nocaseglob) {
 			return false
 		}
 	}
@@ -84,7 +84,7 @@ func (f field) mayMatch(ext bool) bool {
 
 // paths returns the paths that match a pattern, sorted.
 func (sh *shell) paths(pat string) []string {
-	g := &globber{sh: sh, dots: sh.opts.dotglob || sh.get("GLOBIGNORE") != ""}
+	g := &globber{sh: sh, dots: sh.opts.Dotglob || sh.get("GLOBIGNORE") != ""}
 	at := ""
 	if strings.HasPrefix(pat, "/") {
 		at = "/"
@@ -142,10 +142,10 @@ func (g *globber) expand(at string, parts []string) {
 	case part == "":
 		g.expand(at, rest)
 		return
-	case part == "**" && sh.opts.globstar:
+	case part == "**" && sh.opts.Globstar:
 		g.descend(at, rest)
 		return
-	case !glob.HasMeta(part, sh.opts.extglob):
+	case !glob.HasMeta(part, sh.opts.Extglob):
 		name := at + glob.Unescape(part)
 		if len(rest) > 0 {
 			g.expand(name+"/", rest)
@@ -154,9 +154,9 @@ func (g *globber) expand(at string, parts []string) {
 		}
 		return
 	}
-	compiled := glob.Compile(part, sh.opts.extglob)
+	compiled := glob.Compile(part, sh.opts.Extglob)
 	for _, e := range sh.list(at) {
-		if g.hidden(e.Name, part) || !compiled.Match(sh.ctx, e.Name, sh.opts.nocaseglob) {
+		if g.hidden(e.Name, part) || !compiled.Match(sh.ctx, e.Name, sh.opts.Nocaseglob) {
 			continue
 		}
 		if len(rest) == 0 {

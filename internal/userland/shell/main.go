@@ -47,7 +47,7 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	}
 	if s != nil {
 		s.restore(sh)
-		sh.opts.expandAliases = sh.opts.expandAliases || s.Typed
+		sh.opts.ExpandAliases = sh.opts.ExpandAliases || s.Typed
 	} else if name := sh.get("BASH_ENV"); name != "" && path.Base(sh.name) != "sh" {
 		sh.source([]string{"source", name})
 	}

@@ -52,7 +52,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		b.otherwise(p, v, quoted)
 		return
 	}
-	if !v.set && !v.many && sh.opts.nounset && p.Names == 0 {
+	if !v.set && !v.many && sh.opts.Nounset && p.Names == 0 {
 		b.fail(&expandError{v.name + ": unbound variable", true})
 		return
 	}
@@ -203,7 +203,7 @@ func (sh *shell) fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp)
 	case "?":
 		return one(strconv.Itoa(sh.status), true)
 	case "-":
-		return one(sh.opts.letters(), true)
+		return one(sh.opts.Letters(), true)
 	case "$":
 		return one(strconv.Itoa(sh.pid), true)
 	case "!":

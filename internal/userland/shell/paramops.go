@@ -106,7 +106,7 @@ func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
 	if lit, ok := parse.FirstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
 		anchor, text = lit[0], text[1:]
 	}
-	pat := glob.Compile(text, sh.opts.extglob)
+	pat := glob.Compile(text, sh.opts.Extglob)
 	if text == "" && anchor == 0 {
 		return elems, nil
 	}
@@ -200,7 +200,7 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 	if rest, ok := strings.CutPrefix(text, parse.Toggled); ok {
 		text, upper = rest, toggle
 	}
-	pat := glob.Compile(text, sh.opts.extglob)
+	pat := glob.Compile(text, sh.opts.Extglob)
 	v.elems = slices.Clone(v.elems)
 	for i, s := range v.elems {
 		switch p.Exp.Op {

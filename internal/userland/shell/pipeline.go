@@ -71,7 +71,7 @@ func (sh *shell) pipeline(list []stage) {
 		}
 	}
 	sh.pipeStatus = status
-	if sh.opts.pipefail {
+	if sh.opts.Pipefail {
 		for _, n := range status {
 			if n != 0 {
 				sh.status = n
@@ -83,7 +83,7 @@ func (sh *shell) pipeline(list []stage) {
 // last runs the last command of a pipeline.
 func (sh *shell) last(st *syntax.Stmt, in *memfs.File) {
 	sh.debugStage(st)
-	if sh.opts.lastpipe {
+	if sh.opts.Lastpipe {
 		old := sh.fds[0]
 		sh.fds[0] = in
 		sh.stmt(st)

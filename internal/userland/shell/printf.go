@@ -19,7 +19,7 @@ import (
 var octal = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)(\\[1-7])`)
 
 func (sh *shell) echo(args []string) int {
-	newline, escapes := true, sh.opts.xpgEcho
+	newline, escapes := true, sh.opts.XpgEcho
 	args = args[1:]
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
 		for _, c := range args[0][1:] {

@@ -217,7 +217,7 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 	case syntax.AppOut, syntax.AppAll:
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
 	case syntax.RdrOut, syntax.RdrAll:
-		if n, e := sh.node(name, true); sh.opts.noclobber && e == abi.OK && n.Type() == abi.S_IFREG {
+		if n, e := sh.node(name, true); sh.opts.Noclobber && e == abi.OK && n.Type() == abi.S_IFREG {
 			return nil, errorf("%s: cannot overwrite existing file", name)
 		}
 	}

@@ -58,7 +58,7 @@ func (sh *shell) report(err error) {
 		sh.exhausted(err)
 	default:
 		sh.errorf("%v", err)
-		if sh.opts.errexit && shellError(err) {
+		if sh.opts.Errexit && shellError(err) {
 			sh.status, sh.jump = max(1, sh.status), jump{kind: exits}
 		}
 	}
@@ -169,10 +169,10 @@ func (sh *shell) prompt(s string) string {
 // dialect is a shell whose texts are parsed.
 type dialect struct{ sh *shell }
 
-func (d dialect) ExtGlob() bool { return d.sh.opts.extglob }
+func (d dialect) ExtGlob() bool { return d.sh.opts.Extglob }
 
 func (d dialect) Aliases() map[string]string {
-	if !d.sh.opts.expandAliases {
+	if !d.sh.opts.ExpandAliases {
 		return nil
 	}
 	return d.sh.alias

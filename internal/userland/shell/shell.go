@@ -42,6 +42,7 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
 )
 
@@ -60,7 +61,7 @@ type shell struct {
 	funcs   map[string]*function
 	alias   map[string]string
 	plain   map[string]bool // special variables that were unset
-	opts    options
+	opts    options.Set
 	fds     map[int]*memfs.File
 	dir     string
 	dirs    []string // of pushd, without the first
@@ -163,7 +164,7 @@ func newShell(ctx context.Context, p *kernel.Process) *shell {
 	sh := &shell{
 		token: new(token), name: "bash", arg0: "bash", src: &parse.Source{First: 1},
 		scope: &scope{vars: make(map[string]*variable, 32)}, funcs: map[string]*function{}, alias: map[string]string{},
-		plain: map[string]bool{}, opts: defaults, hinted: new(sync.Map),
+		plain: map[string]bool{}, opts: options.Defaults, hinted: new(sync.Map),
 		fds: p.TakeFiles(), dir: p.Dir, umask: p.Umask, pid: p.PID(), traps: map[string]string{},
 		pipeStatus: []int{0}, began: time.Now(), seed: rand.Uint32(), getopts: getoptsState{index: 1},
 	}
@@ -225,7 +226,7 @@ func (sh *shell) subshell() *shell {
 	}
 	c.traps = map[string]string{}
 	for name, s := range sh.traps {
-		if s == "" || name == "ERR" && sh.opts.errtrace || name == "DEBUG" && sh.opts.functrace {
+		if s == "" || name == "ERR" && sh.opts.Errtrace || name == "DEBUG" && sh.opts.Functrace {
 			c.traps[name] = s
 		}
 	}
@@ -245,7 +246,7 @@ func (sh *shell) subshell() *shell {
 	c.jump = jump{}
 	c.loops = 0
 	c.execs, c.shared, c.unseeded = false, true, true
-	if !sh.opts.inheritErrexit {
+	if !sh.opts.InheritErrexit {
 		c.trapping = false
 	}
 	return &c

@@ -276,7 +276,7 @@ func (sh *shell) temporary(assigns []*syntax.Assign) (*scope, error) {
 		if as.Append {
 			value = sh.get(as.Name.Value) + value
 		}
-		if sh.opts.xtrace {
+		if sh.opts.Xtrace {
 			sh.trace(as.Name.Value + "=" + quote.Traced(value))
 		}
 		if v, _ := sh.scope.find(as.Name.Value); v != nil && v.attrs&readOnly != 0 {

@@ -50,9 +50,9 @@ func (sh *shell) special(name string) *variable {
 	case "BASH_SUBSHELL":
 		return text(strconv.Itoa(sh.depth))
 	case "SHELLOPTS":
-		return text(strings.Join(sh.opts.on(), ":"))
+		return text(strings.Join(sh.opts.On(), ":"))
 	case "BASHOPTS":
-		return text(strings.Join(sh.opts.shoptOn(), ":"))
+		return text(strings.Join(sh.opts.ShoptOn(), ":"))
 	case "PIPESTATUS":
 		list := make([]string, len(sh.pipeStatus))
 		for i, n := range sh.pipeStatus {

@@ -12,6 +12,7 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 )
@@ -107,14 +108,14 @@ func (s *Session) leave(sh *shell) {
 	for _, name := range sortedKeys(sh.alias) {
 		b.WriteString("alias -- " + quote.Word(name+"="+sh.alias[name]) + "\n")
 	}
-	for _, x := range shoptOptions {
-		if *x.at(&sh.opts) != *x.at(&defaults) {
-			b.WriteString("shopt " + map[bool]string{true: "-s ", false: "-u "}[*x.at(&sh.opts)] + x.name + "\n")
+	for _, x := range options.OfShopt {
+		if *x.At(&sh.opts) != *x.At(&options.Defaults) {
+			b.WriteString("shopt " + map[bool]string{true: "-s ", false: "-u "}[*x.At(&sh.opts)] + x.Name + "\n")
 		}
 	}
-	for _, x := range setOptions {
-		if *x.at(&sh.opts) != *x.at(&defaults) {
-			b.WriteString("set " + map[bool]string{true: "-o ", false: "+o "}[*x.at(&sh.opts) != opposite(x.name)] + x.name + "\n")
+	for _, x := range options.OfSet {
+		if *x.At(&sh.opts) != *x.At(&options.Defaults) {
+			b.WriteString("set " + map[bool]string{true: "-o ", false: "+o "}[*x.At(&sh.opts) != options.Opposite(x.Name)] + x.Name + "\n")
 		}
 	}
 	for _, name := range sortedKeys(sh.traps) { // last, so that nothing here sets them off

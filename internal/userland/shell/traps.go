@@ -145,9 +145,9 @@ func (sh *shell) hideTraps() (hidden map[string]string) {
 			delete(sh.traps, name)
 		}
 	}
-	hide("ERR", sh.opts.errtrace)
-	hide("DEBUG", sh.opts.functrace)
-	hide("RETURN", sh.opts.functrace)
+	hide("ERR", sh.opts.Errtrace)
+	hide("DEBUG", sh.opts.Functrace)
+	hide("RETURN", sh.opts.Functrace)
 	return hidden
 }
 

@@ -142,7 +142,7 @@ func (sh *shell) writable(name string) (*variable, error) {
 	if v == nil {
 		v = &variable{}
 		sh.global().vars[name] = v
-		if sh.opts.allexport {
+		if sh.opts.Allexport {
 			v.attrs |= exported
 		}
 	}

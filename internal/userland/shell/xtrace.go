@@ -14,18 +14,18 @@ import (
 
 // trace writes a line of set -x: to stderr, or BASH_XTRACEFD.
 func (sh *shell) trace(s string) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	prompt := sh.get("PS4")
 	if w, err := parse.Document(prompt); err == nil && w != nil {
-		on, src := sh.opts.xtrace, sh.src
+		on, src := sh.opts.Xtrace, sh.src
 		sh.src = &parse.Source{Text: prompt, Name: src.Name, First: max(1, sh.line)} // LINENO is the command's
-		sh.opts.xtrace = false
+		sh.opts.Xtrace = false
 		if expanded, err := sh.document(w); err == nil {
 			prompt = expanded
 		}
-		sh.opts.xtrace, sh.src = on, src
+		sh.opts.Xtrace, sh.src = on, src
 	}
 	if sh.levels > 0 && prompt != "" {
 		prompt = strings.Repeat(prompt[:1], sh.levels) + prompt
@@ -39,7 +39,7 @@ func (sh *shell) trace(s string) {
 
 // traceCommand shows a command's words.
 func (sh *shell) traceCommand(args []string) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	words := make([]string, len(args))
@@ -53,7 +53,7 @@ func (sh *shell) traceCommand(args []string) {
 
 // traceAssign shows an assignment of s: its name as it is written.
 func (sh *shell) traceAssign(as *syntax.Assign, s string) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	name := sh.src.Of(as)
@@ -65,7 +65,7 @@ func (sh *shell) traceAssign(as *syntax.Assign, s string) {
 
 // traceArray shows name=(…) with its elements as they are written.
 func (sh *shell) traceArray(as *syntax.Assign) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	var words []string
@@ -81,7 +81,7 @@ func (sh *shell) traceArray(as *syntax.Assign) {
 
 // tracePairs shows the elements of an array that is declared.
 func (sh *shell) tracePairs(name string, pairs []pair) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	words := make([]string, len(pairs))
@@ -95,7 +95,7 @@ func (sh *shell) tracePairs(name string, pairs []pair) {
 
 // traceWords shows the head of for or select, whose words are as they are written.
 func (sh *shell) traceWords(command string, l *syntax.WordIter) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	s := command + " " + l.Name.Value + " in"
@@ -110,7 +110,7 @@ func (sh *shell) traceWords(command string, l *syntax.WordIter) {
 
 // traceLet shows let. What would run twice is shown as it is written.
 func (sh *shell) traceLet(c *syntax.LetClause) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	words := []string{"let"}
@@ -140,7 +140,7 @@ func acts(s string) bool {
 // What must not run twice is evaluated from the expanded text, as in bash, but not
 // where that text would lose the quotes of a subscript.
 func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64, error) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return sh.arithm(x)
 	}
 	s := source()
