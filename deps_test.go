@@ -52,9 +52,11 @@ const imports = `
 	internal/userland/glob:
 	internal/userland/printf:
 	internal/userland/regex:
-	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex internal/userland/shell/parse internal/userland/shell/quote
+	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell/options:
 	internal/userland/shell/parse:
 	internal/userland/shell/quote: internal/userland/glob internal/userland/printf
+	internal/userland/shell/vars: internal/machine/memfs internal/userland/shell/parse internal/userland/shell/quote
 
 	# CPython, on a machine
 	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // Bounds of arithmetic: expressions within one another, and variables whose
@@ -122,7 +124,7 @@ func (a *arithmetic) value(s string) int64 {
 }
 
 func (a *arithmetic) variable(name string) int64 {
-	s := a.sh.get(name)
+	s := a.sh.vars.Get(name)
 	if s == "" {
 		a.bound(name)
 		return 0
@@ -139,9 +141,9 @@ func (a *arithmetic) variable(name string) int64 {
 // bound fails under set -u if a variable that is read has no value. An array that has
 // one needs none at the index.
 func (a *arithmetic) bound(name string) {
-	name, _ = a.sh.resolve(name)
-	if v := a.sh.lookup(name); a.err == nil && a.sh.opts.Nounset && (v == nil || !v.set) {
-		a.err = &expandError{name + ": unbound variable", true}
+	name, _ = a.sh.vars.Resolve(name)
+	if v := a.sh.vars.Lookup(name); a.err == nil && a.sh.opts.Nounset && (v == nil || !v.IsSet) {
+		a.err = &vars.Error{name + ": unbound variable", true}
 	}
 }
 
@@ -178,7 +180,7 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 				if err != nil && a.err == nil {
 					a.err = err
 				}
-				return a.value(strings.Join(v.elems, " "))
+				return a.value(strings.Join(v.Elems, " "))
 			}
 		}
 	}
@@ -207,18 +209,18 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 		return
 	}
 	if p, ok := w.Parts[0].(*syntax.ParamExp); ok && p.Index != nil && !p.Dollar.IsValid() {
-		t.name, _ = a.sh.resolve(p.Param.Value)
-		v := a.sh.lookup(t.name)
-		if v != nil && v.kind == associative {
+		t.name, _ = a.sh.vars.Resolve(p.Param.Value)
+		v := a.sh.vars.Lookup(t.name)
+		if v != nil && v.Kind == vars.Associative {
 			var err error
 			if t.key, err = a.sh.key(p.Index); err == nil && t.key == "" {
-				err = errorf("%s[]: %w", t.name, errSubscript)
+				err = fmt.Errorf("%s[]: %w", t.name, vars.ErrSubscript)
 			}
 			if a.err == nil {
 				a.err = err
 			}
 		} else {
-			t.key = itoa(a.eval(p.Index))
+			t.key = strconv.FormatInt(a.eval(p.Index), 10)
 		}
 		if reads {
 			a.bound(t.name)
@@ -226,11 +228,11 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 		if !reads || a.err != nil {
 			return t, 0
 		}
-		e, err := a.sh.element(t.name, t.key)
+		e, err := a.sh.vars.Element(t.name, t.key)
 		if err != nil && a.err == nil {
 			a.err = err
 		}
-		return t, a.value(strings.Join(e.elems, " "))
+		return t, a.value(strings.Join(e.Elems, " "))
 	}
 	s, err := a.sh.literal(w)
 	if err != nil && a.err == nil {
@@ -255,9 +257,9 @@ func (a *arithmetic) assign(t target, n int64) int64 {
 		return 0
 	}
 	if t.key != "" {
-		a.err = a.sh.setElement(t.name, t.key, itoa(n), false)
+		a.err = a.sh.vars.SetElement(t.name, t.key, strconv.FormatInt(n, 10), false)
 	} else {
-		a.err = a.sh.set(t.name, itoa(n))
+		a.err = a.sh.vars.Set(t.name, strconv.FormatInt(n, 10))
 	}
 	return n
 }

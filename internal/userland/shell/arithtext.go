@@ -9,6 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // errNotOne ends an evaluation at an operand that expands to nothing or to an expression:
@@ -69,7 +70,7 @@ func (a *arithmetic) fail(msg, token string) int64 {
 		if i := strings.Index(text, token); i >= 0 && msg == tooGreat { // bash shows what it read
 			text = text[:i+len(token)]
 		}
-		a.err = &expandError{text + ": " + msg + ` (error token is "` + token + `")`, false}
+		a.err = &vars.Error{text + ": " + msg + ` (error token is "` + token + `")`, false}
 	}
 	return 0
 }
@@ -80,8 +81,8 @@ var changes = regexp.MustCompile("\\+\\+|--|[^=!<>]=[^=]|<<=|>>=|\\$\\(|`")
 // expanded reports whether the errors of an expression need the text that it expands to,
 // and it can be evaluated again to that end: bash shows the values of variables.
 func (a *arithmetic) expanded() bool {
-	e, ok := a.err.(*expandError)
-	if !ok || e.fatal || a.expr == nil || a.depth > maxArithDepth {
+	e, ok := a.err.(*vars.Error)
+	if !ok || e.Fatal || a.expr == nil || a.depth > maxArithDepth {
 		return false
 	}
 	if w, ok := a.expr.(*syntax.Word); ok {

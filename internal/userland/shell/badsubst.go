@@ -1,11 +1,18 @@
 package shell
 
 import (
+	"errors"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/shell/parse"
+)
+
+// Errors of expansions, whatever command meets them.
+var (
+	errSubstitution = errors.New("bad substitution")
+	errIndirect     = errors.New("invalid indirect expansion")
 )
 
 // badSubstitution is the error of an expansion that has no meaning.
@@ -32,13 +39,8 @@ func (sh *shell) misspelt(p *syntax.ParamExp) (bool, error) {
 		return false, nil
 	}
 	name, _, transforms := strings.Cut(text, "@")
-	if transforms = transforms && parse.ValidName(name); transforms && !sh.isSet(name) {
+	if transforms = transforms && parse.ValidName(name); transforms && !sh.vars.IsSet(name) {
 		return true, nil
 	}
 	return true, &badSubstitution{fatal: transforms}
-}
-
-func (sh *shell) isSet(name string) bool {
-	_, set := sh.value(sh.lookup(name))
-	return set
 }

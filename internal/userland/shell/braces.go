@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/vars"
 )
 
 // sequence expands {1..9}, {a..z}, {01..10} and {9..1..-2}.
@@ -100,8 +102,8 @@ func (sh *shell) brace(parts, left []syntax.WordPart, out *[]*syntax.Word) {
 		}
 		return
 	}
-	if len(*out) >= maxBraces || !sh.room(6*elementCost) {
-		sh.exhausted(errorf("brace expansion: more than %d words, or more than the memory limit", maxBraces))
+	if len(*out) >= maxBraces || !sh.Room(6*vars.ElementCost) {
+		sh.exhausted(fmt.Errorf("brace expansion: more than %d words, or more than the memory limit", maxBraces))
 		return
 	}
 	*out = append(*out, &syntax.Word{Parts: joined(left)})

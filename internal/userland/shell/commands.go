@@ -198,9 +198,9 @@ func (sh *shell) enable(args []string) int {
 			continue
 		}
 		if off {
-			sh.plain["enable -n "+name] = true
+			sh.disabled[name] = true
 		} else {
-			delete(sh.plain, "enable -n "+name)
+			delete(sh.disabled, name)
 		}
 	}
 	if len(args) > 1 {
@@ -274,7 +274,7 @@ func (sh *shell) getoptsBuiltin(args []string) int {
 	if len(args) > 3 {
 		list = args[3:]
 	}
-	index, _ := strconv.Atoi(sh.get("OPTIND"))
+	index, _ := strconv.Atoi(sh.vars.Get("OPTIND"))
 	if index < 1 {
 		index = 1
 	}
@@ -340,14 +340,14 @@ func (o *getoptsCall) option(spec string, list []string) int {
 
 // finish sets the variables of getopts.
 func (o *getoptsCall) finish(letter, arg string, hasArg bool, status int) int {
-	_ = o.sh.set("OPTIND", strconv.Itoa(o.index))
+	_ = o.sh.vars.Set("OPTIND", strconv.Itoa(o.index))
 	o.sh.getopts = getoptsState{o.index, o.at}
 	if hasArg {
-		_ = o.sh.set("OPTARG", arg)
+		_ = o.sh.vars.Set("OPTARG", arg)
 	} else {
-		_ = o.sh.unset("OPTARG")
+		_ = o.sh.vars.Unset("OPTARG")
 	}
-	if err := o.sh.set(o.name, letter); err != nil {
+	if err := o.sh.vars.Set(o.name, letter); err != nil {
 		o.sh.reportIn("getopts", err)
 		return 1
 	}
@@ -356,7 +356,7 @@ func (o *getoptsCall) finish(letter, arg string, hasArg bool, status int) int {
 
 // complain writes a message of getopts, which names the script alone.
 func (sh *shell) complain(what string) {
-	if sh.get("OPTERR") != "0" {
+	if sh.vars.Get("OPTERR") != "0" {
 		sh.write(2, sh.arg0+": "+what+"\n")
 	}
 }

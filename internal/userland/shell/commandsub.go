@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // capture is the stream that a command substitution's commands write to. Its bytes
@@ -64,7 +66,7 @@ func (sh *shell) output(cs *syntax.CmdSubst) (string, error) {
 			return "", err
 		}
 		s, err := sh.readFile(name, 1<<40)
-		if sh.substatus = 0; err != nil && err != errMemory {
+		if sh.substatus = 0; err != nil && err != vars.ErrMemory {
 			sh.report(err)
 			sh.substatus = 1
 			return "", nil
@@ -84,8 +86,8 @@ func (sh *shell) output(cs *syntax.CmdSubst) (string, error) {
 	case <-sh.ctx.Done():
 	}
 	s, full := c.take()
-	if full || !sh.room(int64(len(s))) {
-		return "", errMemory
+	if full || !sh.Room(int64(len(s))) {
+		return "", vars.ErrMemory
 	}
 	if strings.Contains(s, "\x00") {
 		sh.errorf("warning: command substitution: ignored null byte in input")
@@ -111,7 +113,7 @@ func fileOf(cs *syntax.CmdSubst) *syntax.Word {
 func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
 	r, w, e := sh.fs.Pipe(0)
 	if e != abi.OK {
-		return "", errMemory
+		return "", vars.ErrMemory
 	}
 	sub := sh.subshell()
 	sub.levels++
@@ -146,5 +148,5 @@ func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
 		return "/dev/fd/" + strconv.Itoa(fd), nil
 	}
 	ours.Close()
-	return "", errorf("too many process substitutions")
+	return "", fmt.Errorf("too many process substitutions")
 }

@@ -8,6 +8,7 @@ import (
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // completions are what compgen lists, by the letter of its option and by the name
@@ -21,12 +22,12 @@ var completions = map[string]func(sh *shell, word string) []string{
 	"d directory": func(sh *shell, word string) []string {
 		return slices.DeleteFunc(sh.paths(literalPattern(word)+"*"), func(s string) bool { return !sh.isDir(s) })
 	},
-	"e export":   func(sh *shell, _ string) []string { return sh.namesWith(exported) },
+	"e export":   func(sh *shell, _ string) []string { return sh.namesWith(vars.Exported) },
 	"f file":     func(sh *shell, word string) []string { return sh.paths(literalPattern(word) + "*") },
 	"k keyword":  func(*shell, string) []string { return keywords },
 	"v variable": func(sh *shell, _ string) []string { return sh.namesWith(0) },
 	"- arrayvar": func(sh *shell, _ string) []string {
-		return slices.DeleteFunc(sh.namesWith(0), func(s string) bool { return sh.lookup(s).kind == scalar })
+		return slices.DeleteFunc(sh.namesWith(0), func(s string) bool { return sh.vars.Lookup(s).Kind == vars.Scalar })
 	},
 	"- function": func(sh *shell, _ string) []string { return sortedKeys(sh.funcs) },
 	"- shopt": func(*shell, string) (list []string) {
@@ -56,7 +57,7 @@ func literalPattern(s string) string {
 // commandNames returns all that can be the first word of a command.
 func (sh *shell) commandNames(string) []string {
 	list := slices.Concat(sortedKeys(sh.alias), keywords, sortedKeys(sh.funcs), sortedKeys(builtins))
-	for dir := range strings.SplitSeq(sh.get("PATH"), ":") {
+	for dir := range strings.SplitSeq(sh.vars.Get("PATH"), ":") {
 		for _, e := range sh.list(dir) {
 			list = append(list, e.Name)
 		}
@@ -65,10 +66,10 @@ func (sh *shell) commandNames(string) []string {
 }
 
 // namesWith returns the names of the variables with an attribute.
-func (sh *shell) namesWith(a attrs) []string {
-	return slices.DeleteFunc(sh.names(), func(s string) bool {
-		v, _ := sh.scope.find(s)
-		return v.attrs&a != a
+func (sh *shell) namesWith(a vars.Attrs) []string {
+	return slices.DeleteFunc(sh.vars.Names(), func(s string) bool {
+		v, _ := sh.vars.Scope.Find(s)
+		return v.Attrs&a != a
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // condition runs statements whose failure is an answer.
@@ -37,11 +38,11 @@ func (sh *shell) ifClause(c *syntax.IfClause) {
 
 // body runs a loop's statements once, and reports whether the loop goes on.
 func (sh *shell) body(list []*syntax.Stmt) bool {
-	transient := sh.transient
+	transient := sh.Transient
 	sh.loops++
 	sh.stmts(list)
 	sh.loops--
-	sh.transient = transient
+	sh.Transient = transient
 	switch j := &sh.jump; j.kind {
 	case breaks, continues:
 		kind := j.kind
@@ -109,7 +110,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 			sh.line = sh.lineOf(c.ForPos)
 			sh.debugHead(c)
 			sh.traceWords("for", l)
-			if err := sh.setLoop(l.Name.Value, s); errors.Is(err, errReadOnly) {
+			if err := sh.setLoop(l.Name.Value, s); errors.Is(err, vars.ErrReadOnly) {
 				sh.report(err)
 				sh.status = 1
 				return
@@ -126,11 +127,11 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 
 // setLoop sets the variable of a for loop. A reference then refers to what the value names.
 func (sh *shell) setLoop(name, s string) error {
-	if ref, _ := sh.scope.find(name); ref != nil && ref.attrs&nameRef != 0 && parse.ValidName(s) {
-		ref.str, ref.set = s, true
+	if ref, _ := sh.vars.Scope.Find(name); ref != nil && ref.Attrs&vars.NameRef != 0 && parse.ValidName(s) {
+		ref.Str, ref.IsSet = s, true
 		return nil
 	}
-	return sh.set(name, s)
+	return sh.vars.Set(name, s)
 }
 
 func (sh *shell) countingLoop(l *syntax.CStyleLoop, do []*syntax.Stmt) {
@@ -168,7 +169,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 	if len(items) == 0 {
 		return
 	}
-	prompt := sh.get("PS3")
+	prompt := sh.vars.Get("PS3")
 	if prompt == "" {
 		prompt = "#? "
 	}
@@ -192,7 +193,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 		if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(items) {
 			choice = items[n-1]
 		}
-		if err := cmp.Or(sh.set("REPLY", line), sh.set(name, choice)); err != nil {
+		if err := cmp.Or(sh.vars.Set("REPLY", line), sh.vars.Set(name, choice)); err != nil {
 			sh.report(err)
 			sh.status = 1
 			return
@@ -286,7 +287,7 @@ func (sh *shell) declare(c *syntax.FuncDecl) {
 	}
 	name := c.Name.Value
 	sh.status = 0
-	if old := sh.funcs[name]; old != nil && sh.plain["readonly -f "+name] {
+	if old := sh.funcs[name]; old != nil && old.readOnly {
 		sh.errorf("%s: readonly function", name)
 		sh.status = 1
 		return
@@ -339,9 +340,9 @@ func (sh *shell) time(c *syntax.TimeClause) {
 	show := func(d time.Duration) string {
 		return fmt.Sprintf("%dm%.3fs", int(d.Minutes()), (d % time.Minute).Seconds())
 	}
-	if format := sh.lookup("TIMEFORMAT"); format != nil {
+	if format := sh.vars.Lookup("TIMEFORMAT"); format != nil {
 		sh.write(2, strings.NewReplacer("%R", fmt.Sprintf("%.3f", took.Seconds()), "%U", fmt.Sprintf("%.3f", used.Seconds()),
-			"%S", "0.000", "%lR", show(took), "%lU", show(used), "%lS", "0m0.000s", "%%", "%").Replace(format.str)+"\n")
+			"%S", "0.000", "%lR", show(took), "%lU", show(used), "%lS", "0m0.000s", "%%", "%").Replace(format.Str)+"\n")
 		return
 	}
 	sh.write(2, "\nreal\t"+show(took)+"\nuser\t"+show(used)+"\nsys\t0m0.000s\n")

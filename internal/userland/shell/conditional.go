@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/regex"
 	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // tester evaluates [[ … ]]. After an error it decides nothing more.
@@ -31,7 +33,7 @@ func (sh *shell) test(c *syntax.TestClause) {
 	case t.err == nil && !ok && t.code != 0:
 		sh.status = t.code
 	case t.err != nil:
-		if e, is := t.err.(*expandError); is && e.fatal {
+		if e, is := t.err.(*vars.Error); is && e.Fatal {
 			sh.discard(t.err)
 			return
 		}
@@ -99,7 +101,7 @@ func (t *tester) primary(x syntax.TestExpr) bool {
 	case *syntax.BinaryTest:
 		return t.binary(x)
 	}
-	return t.fail(errorf("syntax error in conditional expression"))
+	return t.fail(fmt.Errorf("syntax error in conditional expression"))
 }
 
 // trace shows a test whose operands are bare, "" of them excepted.
@@ -128,7 +130,7 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 	left, ok1 := x.X.(*syntax.Word)
 	right, ok2 := x.Y.(*syntax.Word)
 	if !ok1 || !ok2 {
-		return t.fail(errorf("syntax error in conditional expression"))
+		return t.fail(fmt.Errorf("syntax error in conditional expression"))
 	}
 	l := t.text(left)
 	r, err := t.sh.field(right, false)
@@ -192,7 +194,7 @@ func (t *tester) regexp(s string, f field) bool {
 		}
 	}
 	if b.Len() > maxRegexp {
-		return t.fail(errorf("a regular expression may have at most %d bytes", maxRegexp))
+		return t.fail(fmt.Errorf("a regular expression may have at most %d bytes", maxRegexp))
 	}
 	re, err := regex.Dialect{Extended: true, Strict: true, Fold: t.sh.opts.Nocasematch}.Compile(b.String())
 	if err != nil {
@@ -205,7 +207,7 @@ func (t *tester) regexp(s string, f field) bool {
 			m = append(m, s[max(0, at[0]):max(0, at[1])])
 		}
 	}
-	if err := t.sh.setList("BASH_REMATCH", m); err != nil {
+	if err := t.sh.vars.SetList("BASH_REMATCH", m); err != nil {
 		return t.fail(err)
 	}
 	return m != nil
@@ -221,12 +223,12 @@ func (sh *shell) unaryTest(op, s string) bool {
 	case "-v":
 		v, err := sh.fetchText(s)
 		if base, sub, ok := parse.CutSubscript(s); ok && err == nil && (sub == "@" || sub == "*") {
-			return len(sh.elements(base, false).elems) > 0
+			return len(sh.vars.Elements(base, false).Elems) > 0
 		}
-		return err == nil && v.set
+		return err == nil && v.IsSet
 	case "-R":
-		v, _ := sh.scope.find(s)
-		return v != nil && v.attrs&nameRef != 0
+		v, _ := sh.vars.Scope.Find(s)
+		return v != nil && v.Attrs&vars.NameRef != 0
 	case "-o":
 		on := sh.opts.Find(s)
 		return on != nil && *on
@@ -272,7 +274,7 @@ func (sh *shell) binaryTest(op, l, r string) (bool, error) {
 	}
 	for _, s := range []string{l, r} {
 		if _, err := strconv.ParseInt(trimBlanks(s), 10, 64); err != nil {
-			return false, errorf("%s: integer expression expected", s)
+			return false, fmt.Errorf("%s: integer expression expected", s)
 		}
 	}
 	a, _ := strconv.ParseInt(strings.TrimSpace(l), 10, 64)

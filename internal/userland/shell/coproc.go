@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 
@@ -22,19 +23,19 @@ func (sh *shell) coproc(c *syntax.CoprocClause) {
 		}
 	}
 	if sh.highest() < 12 {
-		sh.exhausted(errorf("coproc: Too many open files"))
+		sh.exhausted(fmt.Errorf("coproc: Too many open files"))
 		return
 	}
 	in, to, e := sh.fs.Pipe(0)
 	if e != abi.OK {
-		sh.exhausted(errorf("cannot make a pipe: %s", message(e)))
+		sh.exhausted(fmt.Errorf("cannot make a pipe: %s", message(e)))
 		return
 	}
 	from, out, e := sh.fs.Pipe(0)
 	if e != abi.OK {
 		in.Close()
 		to.Close()
-		sh.exhausted(errorf("cannot make a pipe: %s", message(e)))
+		sh.exhausted(fmt.Errorf("cannot make a pipe: %s", message(e)))
 		return
 	}
 	sub := sh.subshell()
@@ -56,8 +57,8 @@ func (sh *shell) coproc(c *syntax.CoprocClause) {
 		sh.coprocs = append(sh.coprocs, fd)
 		fds = append(fds, strconv.Itoa(fd))
 	}
-	if err = sh.setList(name, fds); err == nil {
-		err = sh.set(name+"_PID", strconv.Itoa(p.PID()))
+	if err = sh.vars.SetList(name, fds); err == nil {
+		err = sh.vars.Set(name+"_PID", strconv.Itoa(p.PID()))
 	}
 	if sh.status = 0; err != nil {
 		sh.report(err) // the program runs nevertheless, as in bash

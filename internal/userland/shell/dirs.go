@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/internal/userland/shell/vars"
 )
 
 func (sh *shell) cd(args []string) int {
@@ -27,14 +28,14 @@ func (sh *shell) cd(args []string) int {
 		sh.errorf("cd: too many arguments")
 		return 1
 	}
-	to, show := sh.get("HOME"), false
+	to, show := sh.vars.Get("HOME"), false
 	switch {
 	case len(args) == 0 && to == "":
 		sh.errorf("cd: HOME not set")
 		return 1
 	case len(args) == 0:
 	case args[0] == "-":
-		if to, show = sh.get("OLDPWD"), true; to == "" {
+		if to, show = sh.vars.Get("OLDPWD"), true; to == "" {
 			sh.errorf("cd: OLDPWD not set")
 			return 1
 		}
@@ -44,7 +45,7 @@ func (sh *shell) cd(args []string) int {
 	if to == "" {
 		return 0
 	}
-	if paths := sh.get("CDPATH"); paths != "" && len(args) == 1 && !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, ".") {
+	if paths := sh.vars.Get("CDPATH"); paths != "" && len(args) == 1 && !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, ".") {
 		for dir := range strings.SplitSeq(paths, ":") {
 			if dir != "" && dir != "." && sh.isDir(dir+"/"+to) {
 				to, show = dir+"/"+to, true
@@ -79,11 +80,11 @@ func (sh *shell) change(command, to string, physical, show bool) int {
 	}
 	old := sh.dir
 	sh.dir = dir
-	if sh.set("OLDPWD", old) != nil || sh.set("PWD", dir) != nil {
+	if sh.vars.Set("OLDPWD", old) != nil || sh.vars.Set("PWD", dir) != nil {
 		return 1
 	}
-	if v := sh.lookup("OLDPWD"); v != nil {
-		v.attrs |= exported
+	if v := sh.vars.Lookup("OLDPWD"); v != nil {
+		v.Attrs |= vars.Exported
 	}
 	if show {
 		return sh.print(command, dir+"\n")
@@ -115,7 +116,7 @@ func (sh *shell) dirStack(long bool) []string {
 		if long {
 			break
 		}
-		if rest, ok := strings.CutPrefix(d, sh.get("HOME")); ok && sh.get("HOME") != "" && (rest == "" || rest[0] == '/') {
+		if rest, ok := strings.CutPrefix(d, sh.vars.Get("HOME")); ok && sh.vars.Get("HOME") != "" && (rest == "" || rest[0] == '/') {
 			list[i] = "~" + rest
 		}
 	}
@@ -210,7 +211,7 @@ func (sh *shell) dirsBuiltin(args []string) int {
 
 // which returns the path of a program, "" without one.
 func (sh *shell) which(name string) string {
-	p, e := sh.p.Kernel().LookPath(name, sh.dir, []string{"PATH=" + sh.get("PATH")})
+	p, e := sh.p.Kernel().LookPath(name, sh.dir, []string{"PATH=" + sh.vars.Get("PATH")})
 	if e != abi.OK {
 		return ""
 	}

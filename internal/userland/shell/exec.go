@@ -26,17 +26,17 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 	if sh.stopped() || sh.opts.Noexec {
 		return
 	}
-	transient, cleanup := sh.transient, sh.cleanup
+	transient, cleanup := sh.Transient, sh.cleanup
 	sh.cleanup = nil
 	defer func() {
 		for _, f := range sh.cleanup {
 			f()
 		}
-		sh.cleanup, sh.transient = cleanup, transient
+		sh.cleanup, sh.Transient = cleanup, transient
 		sh.nested--
-		sh.release()
+		sh.Release()
 	}()
-	if sh.nested++; sh.nested > maxCommands || !sh.room(1024) {
+	if sh.nested++; sh.nested > maxCommands || !sh.Room(1024) {
 		sh.errorf("commands are nested too deeply: a function that calls itself without end?")
 		sh.status, sh.jump = 2, jump{kind: exits}
 		return
@@ -217,10 +217,10 @@ func (sh *shell) within(sub *shell, list []*syntax.Stmt) (status int) {
 		}
 		return sh.await(c.PID(), false)
 	}
-	mark := sh.variables
+	mark := sh.Variables
 	sub.stmts(list)
 	status = sub.finish()
-	sh.variables = mark
+	sh.Variables = mark
 	sh.trapSignals()
 	return status
 }

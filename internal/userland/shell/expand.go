@@ -3,12 +3,14 @@ package shell
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // piece is a part of a field. Quoted characters are no patterns, and are not
@@ -32,17 +34,6 @@ type builder struct {
 	nested  int  // parameter expansions within one another
 	err     error
 }
-
-// expandError is an error of an expansion. Fatal ones end a shell that is not
-// interactive.
-type expandError struct {
-	msg   string
-	fatal bool
-}
-
-func (e *expandError) Error() string { return e.msg }
-
-func errorf(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 func (b *builder) fail(err error) {
 	if b.err == nil {
@@ -74,8 +65,8 @@ func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
 				}
 				out = append(out, list...)
 			}
-			if !sh.room(elementCost) {
-				return nil, errMemory
+			if !sh.Room(vars.ElementCost) {
+				return nil, vars.ErrMemory
 			}
 		}
 	}
@@ -181,8 +172,8 @@ func (b *builder) add(s string, quoted bool) {
 	if s == "" || b.err != nil {
 		return
 	}
-	if !b.sh.room(int64(len(s))) {
-		b.fail(errMemory)
+	if !b.sh.Room(int64(len(s))) {
+		b.fail(vars.ErrMemory)
 		return
 	}
 	b.started = true
@@ -193,8 +184,8 @@ func (b *builder) add(s string, quoted bool) {
 func (b *builder) next() {
 	b.fields = append(b.fields, b.cur)
 	b.cur, b.started = nil, false
-	if !b.sh.room(elementCost) {
-		b.fail(errMemory)
+	if !b.sh.Room(vars.ElementCost) {
+		b.fail(vars.ErrMemory)
 	}
 }
 
@@ -242,11 +233,11 @@ func (b *builder) splitAdd(s string) {
 
 // ifs returns IFS, which has a default while it is not set.
 func (sh *shell) ifs() (string, bool) {
-	v := sh.lookup("IFS")
-	if v == nil || !v.set {
+	v := sh.vars.Lookup("IFS")
+	if v == nil || !v.IsSet {
 		return " \t\n", false
 	}
-	return v.str, true
+	return v.Str, true
 }
 
 func (sh *shell) joiner() string {
@@ -309,7 +300,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 	case *syntax.ExtGlob:
 		b.extGlob(p)
 	default:
-		b.fail(errorf("%T is not supported", p))
+		b.fail(fmt.Errorf("%T is not supported", p))
 	}
 }
 
@@ -353,13 +344,13 @@ func (b *builder) arithmetic(p *syntax.ArithmExp) string {
 	if err != nil {
 		b.fail(err)
 	}
-	return itoa(n)
+	return strconv.FormatInt(n, 10)
 }
 
 // command returns the output of a command substitution.
 func (b *builder) command(p *syntax.CmdSubst) string {
 	if p.TempFile || p.ReplyVar {
-		b.fail(errorf("${ command; } is not supported: use $(command)"))
+		b.fail(fmt.Errorf("${ command; } is not supported: use $(command)"))
 		return ""
 	}
 	s, err := b.sh.output(p)

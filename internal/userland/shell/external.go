@@ -2,6 +2,7 @@ package shell
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"coderunner/internal/machine/abi"
@@ -14,7 +15,7 @@ func (sh *shell) external(args []string) {
 	replace := sh.execs
 	sh.execs = false
 	e := kernel.Exec{Path: args[0], Args: args, Env: sh.environ(), Dir: sh.dir, Umask: sh.umask, Files: sh.inherited()}
-	path, errno := sh.p.Kernel().LookPath(args[0], sh.dir, []string{"PATH=" + sh.get("PATH")})
+	path, errno := sh.p.Kernel().LookPath(args[0], sh.dir, []string{"PATH=" + sh.vars.Get("PATH")})
 	if errno != abi.OK {
 		sh.notFound(args, errno)
 		return
@@ -33,6 +34,18 @@ func (sh *shell) external(args []string) {
 		return
 	}
 	sh.status = sh.await(c.PID(), false)
+}
+
+// environ returns the environment of a command: exported variables and functions.
+func (sh *shell) environ() []string {
+	env := sh.vars.Environ()
+	for name, f := range sh.funcs {
+		if f.exported {
+			env = append(env, "BASH_FUNC_"+name+"%%=() "+f.text)
+		}
+	}
+	slices.Sort(env)
+	return env
 }
 
 // notFound reports that there is no such command.

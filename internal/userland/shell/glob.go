@@ -8,6 +8,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // glob returns the file names that a field matches, or the field's text.
@@ -25,7 +26,7 @@ func (sh *shell) glob(f field) ([]string, error) {
 	case len(list) > 0:
 		return list, nil
 	case sh.opts.Failglob:
-		return nil, &expandError{"no match: " + text, false}
+		return nil, &vars.Error{"no match: " + text, false}
 	case sh.opts.Nullglob:
 		return nil, nil
 	}
@@ -34,7 +35,7 @@ func (sh *shell) glob(f field) ([]string, error) {
 
 // acceptable returns the names that no pattern of GLOBIGNORE matches, component by component.
 func (sh *shell) acceptable(list []string) []string {
-	ignored := sh.get("GLOBIGNORE")
+	ignored := sh.vars.Get("GLOBIGNORE")
 	if ignored == "" {
 		return list
 	}
@@ -84,7 +85,7 @@ func (f field) mayMatch(ext bool) bool {
 
 // paths returns the paths that match a pattern, sorted.
 func (sh *shell) paths(pat string) []string {
-	g := &globber{sh: sh, dots: sh.opts.Dotglob || sh.get("GLOBIGNORE") != ""}
+	g := &globber{sh: sh, dots: sh.opts.Dotglob || sh.vars.Get("GLOBIGNORE") != ""}
 	at := ""
 	if strings.HasPrefix(pat, "/") {
 		at = "/"
@@ -201,8 +202,8 @@ func (g *globber) descend(at string, rest []string) {
 }
 
 func (g *globber) add(name string) {
-	if !g.sh.room(int64(len(name)) + elementCost) {
-		g.sh.exhausted(errMemory)
+	if !g.sh.Room(int64(len(name)) + vars.ElementCost) {
+		g.sh.exhausted(vars.ErrMemory)
 		return
 	}
 	g.found = append(g.found, name)

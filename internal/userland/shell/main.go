@@ -22,7 +22,7 @@ func Builtin(name string) kernel.Program {
 	}
 	return func(ctx context.Context, p *kernel.Process) int {
 		sh := newShell(ctx, p)
-		defer sh.memory.end()
+		defer sh.Memory.End()
 		defer sh.close()
 		sh.alone = true
 		return run(sh, append([]string{name}, p.Args[min(1, len(p.Args)):]...))
@@ -32,7 +32,7 @@ func Builtin(name string) kernel.Program {
 // run runs bash, in a session if there is one.
 func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	sh := newShell(ctx, p)
-	defer sh.memory.end()
+	defer sh.Memory.End()
 	defer sh.close()
 	args := p.Args
 	if len(args) == 0 {
@@ -48,7 +48,7 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	if s != nil {
 		s.restore(sh)
 		sh.opts.ExpandAliases = sh.opts.ExpandAliases || s.Typed
-	} else if name := sh.get("BASH_ENV"); name != "" && path.Base(sh.name) != "sh" {
+	} else if name := sh.vars.Get("BASH_ENV"); name != "" && path.Base(sh.name) != "sh" {
 		sh.source([]string{"source", name})
 	}
 	err := sh.runText(src, command)

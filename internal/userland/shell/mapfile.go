@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // mapping is a call of mapfile or readarray.
@@ -97,8 +98,8 @@ func (m *mapping) option(sh *shell, option, value string) int {
 func (m *mapping) run(sh *shell) int {
 	for n := 1; m.limit == 0 || n <= m.limit; {
 		line, err := sh.readLine(m.fd, m.delim, true)
-		if errors.Is(err, errMemory) || !sh.room(int64(len(line))+elementCost) {
-			sh.exhausted(errMemory)
+		if errors.Is(err, vars.ErrMemory) || !sh.Room(int64(len(line))+vars.ElementCost) {
+			sh.exhausted(vars.ErrMemory)
 			return 1
 		}
 		if err != nil && line == "" {
@@ -128,14 +129,14 @@ func (m *mapping) run(sh *shell) int {
 // store puts the lines that were read into the array, and moves its origin behind them.
 func (m *mapping) store(sh *shell) int {
 	if m.origin < 0 {
-		if err := sh.setList(m.into, m.lines); err != nil {
+		if err := sh.vars.SetList(m.into, m.lines); err != nil {
 			sh.reportIn(m.name, err)
 			return 1
 		}
 		m.origin, m.lines = len(m.lines), nil
 	}
 	for _, s := range m.lines {
-		if err := sh.setElement(m.into, strconv.Itoa(m.origin), s, false); err != nil {
+		if err := sh.vars.SetElement(m.into, strconv.Itoa(m.origin), s, false); err != nil {
 			sh.reportIn(m.name, err)
 			return 1
 		}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"slices"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -41,7 +42,7 @@ func (sh *shell) pipeline(list []stage) {
 		sh.debugStage(s.st)
 		r, w, e := sh.fs.Pipe(0)
 		if e != abi.OK {
-			sh.exhausted(errorf("cannot make a pipe: %s", message(e)))
+			sh.exhausted(fmt.Errorf("cannot make a pipe: %s", message(e)))
 			break
 		}
 		sub := sh.subshell()

@@ -13,6 +13,7 @@ import (
 	"coderunner/internal/userland/printf"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // octal matches the escapes that printf's %b has and echo has not: \101 without a 0.
@@ -78,9 +79,9 @@ func (sh *shell) printf(args []string) int {
 	}
 	var err error
 	if name, sub, ok := parse.CutSubscript(into); ok {
-		err = sh.setText(name, sub, f.out.String(), false)
+		err = sh.vars.SetText(name, sub, f.out.String(), false)
 	} else if parse.ValidName(into) {
-		err = sh.set(into, f.out.String())
+		err = sh.vars.Set(into, f.out.String())
 	} else {
 		sh.errorf("printf: `%s': not a valid identifier", into)
 		return 2
@@ -114,8 +115,8 @@ func (f *formatter) next() (string, bool) {
 }
 
 func (f *formatter) write(s string) {
-	if !f.sh.room(2 * int64(len(s))) {
-		f.failed, f.stop = errMemory, true
+	if !f.sh.Room(2 * int64(len(s))) {
+		f.failed, f.stop = vars.ErrMemory, true
 		return
 	}
 	f.out.WriteString(s)
@@ -316,5 +317,5 @@ func (f *formatter) time(format string) string {
 	if format == "" {
 		format = "%X"
 	}
-	return clock.Format(format, at.In(clock.Zone(f.sh.get("TZ"))))
+	return clock.Format(format, at.In(clock.Zone(f.sh.vars.Get("TZ"))))
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // readOptions are those of read.
@@ -53,7 +55,7 @@ func (sh *shell) read(args []string) int {
 	line, err := sh.readRecord(o)
 	sh.ctx = old
 	switch {
-	case errors.Is(err, errMemory):
+	case errors.Is(err, vars.ErrMemory):
 		sh.exhausted(err)
 		return 1
 	case err != nil && !errors.Is(err, io.EOF):
@@ -180,8 +182,8 @@ func (sh *shell) readRecord(o readOptions) (letters, error) {
 		if err != nil {
 			return l, err
 		}
-		if len(l.text)%4096 == 4095 && !sh.room(4*4096) {
-			return l, errMemory
+		if len(l.text)%4096 == 4095 && !sh.Room(4*4096) {
+			return l, vars.ErrMemory
 		}
 		switch {
 		case escaped && c == '\n':
@@ -250,13 +252,13 @@ func (sh *shell) readInto(o readOptions, names []string, l letters) error {
 			}
 			list, rest = append(list, word), after
 		}
-		return sh.setList(o.array, list)
+		return sh.vars.SetList(o.array, list)
 	case len(names) == 0:
-		return sh.set("REPLY", string(l.text))
+		return sh.vars.Set("REPLY", string(l.text))
 	}
 	for i, name := range names {
 		if base, _, _ := parse.CutSubscript(name); !parse.ValidName(base) {
-			return errorf("`%s': not a valid identifier", name)
+			return fmt.Errorf("`%s': not a valid identifier", name)
 		}
 		word := string(l.text)
 		if !o.exact {
@@ -266,9 +268,9 @@ func (sh *shell) readInto(o readOptions, names []string, l letters) error {
 		}
 		var err error
 		if base, sub, ok := parse.CutSubscript(name); ok {
-			err = sh.setText(base, sub, word, false)
+			err = sh.vars.SetText(base, sub, word, false)
 		} else {
-			err = sh.set(name, word)
+			err = sh.vars.Set(name, word)
 		}
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -98,7 +99,7 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
 		return err
 	}
 	if len(words) != 1 {
-		return errorf("%s: ambiguous redirect", sh.src.Of(r.Word))
+		return fmt.Errorf("%s: ambiguous redirect", sh.src.Of(r.Word))
 	}
 	to := words[0]
 	switch r.Op {
@@ -133,7 +134,7 @@ func (sh *shell) target(r *syntax.Redirect) (fd int, name string, err error) {
 	}
 	fd, e := strconv.Atoi(n)
 	if e != nil || fd > maxFD {
-		return 0, "", errorf("%s: Bad file descriptor", n)
+		return 0, "", fmt.Errorf("%s: Bad file descriptor", n)
 	}
 	return fd, "", nil
 }
@@ -143,11 +144,11 @@ func (sh *shell) putNamed(name string, f *memfs.File) error {
 	for fd := 10; fd <= maxFD; fd++ {
 		if sh.fds[fd] == nil {
 			sh.fds[fd] = f
-			return sh.set(name, strconv.Itoa(fd))
+			return sh.vars.Set(name, strconv.Itoa(fd))
 		}
 	}
 	f.Close()
-	return errorf("%s: Too many open files", name)
+	return fmt.Errorf("%s: Too many open files", name)
 }
 
 func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]saved) error {
@@ -157,10 +158,10 @@ func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]
 			if err != nil {
 				return err
 			}
-			number := strings.Join(v.elems, " ")
+			number := strings.Join(v.Elems, " ")
 			n, err := strconv.Atoi(number)
 			if err != nil {
-				return errorf("%s: Bad file descriptor", number)
+				return fmt.Errorf("%s: Bad file descriptor", number)
 			}
 			sh.setFD(n, nil)
 			return nil
@@ -180,11 +181,11 @@ func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]
 			sh.put(2, f.Ref(), undo)
 			return nil
 		}
-		return errorf("%s: ambiguous redirect", sh.src.Of(r.Word))
+		return fmt.Errorf("%s: ambiguous redirect", sh.src.Of(r.Word))
 	}
 	f := sh.fds[n]
 	if f == nil {
-		return errorf("%d: Bad file descriptor", n)
+		return fmt.Errorf("%d: Bad file descriptor", n)
 	}
 	if name != "" {
 		return sh.putNamed(name, f.Ref())
@@ -202,9 +203,9 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 	if address, ok := connection(name); ok {
 		stream, err := sh.p.Kernel().Connect(sh.ctx, address)
 		if e, ok := errors.AsType[abi.Errno](err); ok {
-			return nil, errorf("connect: %s\n%s%s: %[1]s", message(e), sh.prefix(), name)
+			return nil, fmt.Errorf("connect: %s\n%s%s: %[1]s", message(e), sh.prefix(), name)
 		} else if err != nil {
-			return nil, errorf("%s: %v", name, err)
+			return nil, fmt.Errorf("%s: %v", name, err)
 		}
 		return sh.fs.NewFile(stream, abi.O_RDWR|abi.O_CLOEXEC, abi.S_IFSOCK|0o600), nil
 	}
@@ -218,12 +219,12 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
 	case syntax.RdrOut, syntax.RdrAll:
 		if n, e := sh.node(name, true); sh.opts.Noclobber && e == abi.OK && n.Type() == abi.S_IFREG {
-			return nil, errorf("%s: cannot overwrite existing file", name)
+			return nil, fmt.Errorf("%s: cannot overwrite existing file", name)
 		}
 	}
 	f, e := sh.open(name, flags, 0o666)
 	if e != abi.OK {
-		return nil, errorf("%s: %s", name, message(e))
+		return nil, fmt.Errorf("%s: %s", name, message(e))
 	}
 	return f, nil
 }

@@ -12,6 +12,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // message returns an errno's text, as strerror does.
@@ -47,14 +48,14 @@ func (sh *shell) errorf(format string, args ...any) {
 // shellError reports whether an error is the shell's, not that of the command that met it:
 // set -e ends the shell then, and be it a condition.
 func shellError(err error) bool {
-	return errors.Is(err, errReadOnly) || errors.Is(err, errSubscript) || errors.Is(err, errSubstitution) || errors.Is(err, errIndirect)
+	return errors.Is(err, vars.ErrReadOnly) || errors.Is(err, vars.ErrSubscript) || errors.Is(err, errSubstitution) || errors.Is(err, errIndirect)
 }
 
 // report reports an error of a command.
 func (sh *shell) report(err error) {
 	switch {
 	case sh.ctx.Err() != nil:
-	case errors.Is(err, errMemory):
+	case errors.Is(err, vars.ErrMemory):
 		sh.exhausted(err)
 	default:
 		sh.errorf("%v", err)
@@ -65,15 +66,24 @@ func (sh *shell) report(err error) {
 }
 
 func (sh *shell) reportIn(command string, err error) {
-	if errors.Is(err, errMemory) || shellError(err) {
+	if errors.Is(err, vars.ErrMemory) || shellError(err) {
 		sh.report(err)
 		return
 	}
-	if e, ok := errors.AsType[*expandError](err); ok && e.fatal {
+	if e, ok := errors.AsType[*vars.Error](err); ok && e.Fatal {
 		sh.discard(err)
 		return
 	}
 	sh.errorf("%s: %v", command, err)
+}
+
+// exhausted ends the program: there is no sense in going on without memory.
+func (sh *shell) exhausted(err error) {
+	if sh.ctx.Err() == nil {
+		sh.errorf("%v", err)
+		sh.p.Kernel().Fail(kernel.ErrMemory)
+	}
+	sh.status, sh.jump = 2, jump{kind: exits}
 }
 
 // discard reports an error of an expansion or assignment, which ends the line, or
@@ -83,9 +93,9 @@ func (sh *shell) discard(err error) {
 	if sh.jump.kind == exits {
 		return
 	}
-	var e *expandError
+	var e *vars.Error
 	sh.status, sh.jump = 1, jump{kind: discards}
-	if s, ok := err.(*badSubstitution); ok && s.fatal || errors.As(err, &e) && e.fatal {
+	if s, ok := err.(*badSubstitution); ok && s.fatal || errors.As(err, &e) && e.Fatal {
 		if sh.jump.kind = exits; sh.script == "" {
 			sh.status = 127
 		}
@@ -127,12 +137,12 @@ func (sh *shell) print(command, s string) int {
 func (sh *shell) readFile(name string, limit int64) (string, error) {
 	f, e := sh.open(name, abi.O_RDONLY, 0)
 	if e != abi.OK {
-		return "", errorf("%s: %s", name, message(e))
+		return "", fmt.Errorf("%s: %s", name, message(e))
 	}
 	defer f.Close()
 	st := f.Stat()
 	if st.IsDir() {
-		return "", errorf("%s: Is a directory", name)
+		return "", fmt.Errorf("%s: Is a directory", name)
 	}
 	var b strings.Builder
 	if _, err := io.Copy(&b, io.LimitReader(bounded{sh, sh.p.Reader(sh.ctx, f)}, limit)); err != nil {
@@ -149,8 +159,8 @@ type bounded struct {
 
 func (b bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
-	if !b.sh.room(2 * int64(n)) {
-		return 0, errMemory
+	if !b.sh.Room(2 * int64(n)) {
+		return 0, vars.ErrMemory
 	}
 	return n, err
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,12 +14,12 @@ func (sh *shell) setBuiltin(args []string) int {
 	args = args[1:]
 	if len(args) == 0 {
 		var b strings.Builder
-		for _, name := range sh.names() {
-			v, _ := sh.scope.find(name)
-			if v.kind == scalar {
-				b.WriteString(name + "=" + quote.Value(v.str) + "\n")
+		for _, name := range sh.vars.Names() {
+			v, _ := sh.vars.Scope.Find(name)
+			if v.Kind == vars.Scalar {
+				b.WriteString(name + "=" + quote.Value(v.Str) + "\n")
 			} else {
-				b.WriteString(name + "=" + sh.shown(v) + "\n")
+				b.WriteString(name + "=" + v.Shown() + "\n")
 			}
 		}
 		return sh.print("set", b.String())

@@ -33,6 +33,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,29 +45,29 @@ import (
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // shell is a shell or a subshell.
 type shell struct {
 	*task
-	token *token
 
-	name    string // in error messages: $0, or bash
-	arg0    string
-	script  string // the file that is executed; "": -c or standard input
-	src     *parse.Source
-	line    int
-	params  []string
-	scope   *scope
-	funcs   map[string]*function
-	alias   map[string]string
-	plain   map[string]bool // special variables that were unset
-	opts    options.Set
-	fds     map[int]*memfs.File
-	dir     string
-	dirs    []string // of pushd, without the first
-	coprocs []int    // descriptors that no other program gets
-	umask   uint32
+	name     string // in error messages: $0, or bash
+	arg0     string
+	script   string // the file that is executed; "": -c or standard input
+	src      *parse.Source
+	line     int
+	params   []string
+	vars     *vars.Vars
+	funcs    map[string]*function
+	alias    map[string]string
+	disabled map[string]bool // builtins, by enable -n
+	opts     options.Set
+	fds      map[int]*memfs.File
+	dir      string
+	dirs     []string // of pushd, without the first
+	coprocs  []int    // descriptors that no other program gets
+	umask    uint32
 
 	pid         int // $$
 	depth       int // of subshells
@@ -112,7 +113,7 @@ type task struct {
 	p   *kernel.Process
 	ctx context.Context
 	fs  *memfs.FS
-	memory
+	vars.Memory
 
 	trapped   atomic.Uint64 // bits of signals that are queued
 	untrapped atomic.Uint64 // those of them that end the shell
@@ -129,6 +130,7 @@ type function struct {
 	src      *parse.Source
 	text     string
 	exported bool
+	readOnly bool
 }
 
 // call is an entry of the call stack.
@@ -162,20 +164,21 @@ const maxCommands = 20_000
 // newShell returns the first shell of a process.
 func newShell(ctx context.Context, p *kernel.Process) *shell {
 	sh := &shell{
-		token: new(token), name: "bash", arg0: "bash", src: &parse.Source{First: 1},
-		scope: &scope{vars: make(map[string]*variable, 32)}, funcs: map[string]*function{}, alias: map[string]string{},
-		plain: map[string]bool{}, opts: options.Defaults, hinted: new(sync.Map),
+		name: "bash", arg0: "bash", src: &parse.Source{First: 1},
+		funcs: map[string]*function{}, alias: map[string]string{},
+		disabled: map[string]bool{}, opts: options.Defaults, hinted: new(sync.Map),
 		fds: p.TakeFiles(), dir: p.Dir, umask: p.Umask, pid: p.PID(), traps: map[string]string{},
 		pipeStatus: []int{0}, began: time.Now(), seed: rand.Uint32(), getopts: getoptsState{index: 1},
 	}
 	sh.task = newTask(ctx, p)
+	sh.vars = vars.New(&sh.task.Memory, variables{sh})
 	sh.environment(p.Env)
 	return sh
 }
 
 func newTask(ctx context.Context, p *kernel.Process) *task {
 	t := &task{p: p, ctx: ctx, fs: p.FS()}
-	t.memory.fs = t.fs
+	t.Memory.FS = t.fs
 	p.Handle(t.signal)
 	p.Reaps()
 	return t
@@ -188,38 +191,37 @@ func (sh *shell) environment(env []string) {
 		if f, ok := strings.CutPrefix(name, "BASH_FUNC_"); ok {
 			sh.importFunction(strings.TrimSuffix(f, "%%"), s)
 		} else if parse.ValidName(name) {
-			sh.scope.vars[name] = &variable{attrs: exported, set: true, str: s}
+			sh.vars.Scope.Vars[name] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: s}
 		}
 	}
 	for name, s := range map[string]string{
 		"IFS": " \t\n", "PS4": "+ ", "OPTIND": "1", "BASH": "/bin/bash", "BASH_VERSION": bashVersion, "HOSTNAME": "localhost",
 		"HOSTTYPE": "wasm32", "MACHTYPE": machType, "OSTYPE": "linux-gnu",
 	} {
-		if v := sh.scope.vars[name]; v == nil || name == "IFS" || name == "OPTIND" {
-			sh.scope.vars[name] = text(s)
+		if v := sh.vars.Scope.Vars[name]; v == nil || name == "IFS" || name == "OPTIND" {
+			sh.vars.Scope.Vars[name] = vars.Text(s)
 		}
 	}
 	for name, s := range map[string]string{"UID": "0", "EUID": "0"} {
-		sh.scope.vars[name] = &variable{set: true, str: s, attrs: readOnly | integer}
+		sh.vars.Scope.Vars[name] = &vars.Variable{IsSet: true, Str: s, Attrs: vars.ReadOnly | vars.Integer}
 	}
-	sh.scope.vars["BASH_VERSINFO"] = &variable{kind: indexed, set: true, list: sh.newArray(bashVersinfo), attrs: readOnly}
-	if sh.scope.vars["PATH"] == nil {
-		sh.scope.vars["PATH"] = text(kernel.DefaultPath)
+	sh.vars.Scope.Vars["BASH_VERSINFO"] = &vars.Variable{Kind: vars.Indexed, IsSet: true, List: sh.vars.NewArray(bashVersinfo), Attrs: vars.ReadOnly}
+	if sh.vars.Scope.Vars["PATH"] == nil {
+		sh.vars.Scope.Vars["PATH"] = vars.Text(kernel.DefaultPath)
 	}
-	if pwd := sh.scope.vars["PWD"]; pwd == nil || pwd.str != sh.dir {
-		sh.scope.vars["PWD"] = &variable{attrs: exported, set: true, str: sh.dir}
+	if pwd := sh.vars.Scope.Vars["PWD"]; pwd == nil || pwd.Str != sh.dir {
+		sh.vars.Scope.Vars["PWD"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: sh.dir}
 	}
-	level, _ := sh.evaluate(sh.get("SHLVL"))
-	sh.scope.vars["SHLVL"] = &variable{attrs: exported, set: true, str: itoa(level + 1)}
+	level, _ := sh.evaluate(sh.vars.Get("SHLVL"))
+	sh.vars.Scope.Vars["SHLVL"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: strconv.FormatInt(level+1, 10)}
 }
 
 // subshell returns a copy of the shell in the same process. It has to be closed.
 func (sh *shell) subshell() *shell {
 	c := *sh
-	c.scope = sh.scope.clone()
-	c.token, sh.token = new(token), new(token)
+	c.vars = sh.vars.Fork(variables{&c})
 	c.funcs, c.alias = maps.Clone(sh.funcs), maps.Clone(sh.alias)
-	c.plain = maps.Clone(sh.plain)
+	c.disabled = maps.Clone(sh.disabled)
 	c.fds = make(map[int]*memfs.File, len(sh.fds))
 	for fd, f := range sh.fds {
 		c.fds[fd] = f.Ref()
@@ -256,7 +258,8 @@ func (sh *shell) subshell() *shell {
 func (sh *shell) program(f func(*shell)) kernel.Program {
 	return func(ctx context.Context, p *kernel.Process) int {
 		sh.task, sh.shared = newTask(ctx, p), false
-		defer sh.memory.end()
+		sh.vars.Memory = &sh.task.Memory
+		defer sh.Memory.End()
 		f(sh)
 		return sh.finish()
 	}

@@ -15,6 +15,7 @@ import (
 	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // Session are the variables, functions, aliases, options, traps, the status and the
@@ -76,7 +77,7 @@ func (s *Session) problem(src *parse.Source, err error) {
 
 // leave describes the shell's state. It is called before the EXIT trap runs.
 func (s *Session) leave(sh *shell) {
-	if sh.variables > maxState || sh.p.Kernel().Failure() != nil {
+	if sh.Variables > maxState || sh.p.Kernel().Failure() != nil {
 		return
 	}
 	var b strings.Builder
@@ -84,15 +85,15 @@ func (s *Session) leave(sh *shell) {
 	b.WriteString(s.descriptors(sh))
 	b.WriteString("cd -- " + quote.Word(sh.dir) + " 2>/dev/null\n")
 	s.Variables = nil
-	for _, name := range sh.attributed() {
-		v, in := sh.scope.find(name)
-		if slices.Contains(own, name) || in.parent != nil {
+	for _, name := range sh.vars.Attributed() {
+		v, in := sh.vars.Scope.Find(name)
+		if slices.Contains(own, name) || in.Parent != nil {
 			continue
 		}
-		if text, ok := sh.initial[name]; !ok || v.kind != scalar || v.str != text {
-			s.Variables = append(s.Variables, Variable{name, v.typeName()})
+		if text, ok := sh.initial[name]; !ok || v.Kind != vars.Scalar || v.Str != text {
+			s.Variables = append(s.Variables, Variable{name, v.TypeName()})
 		}
-		b.WriteString(sh.declaration(name, v, false) + "\n")
+		b.WriteString(v.Declaration(name, false) + "\n")
 		if b.Len() > maxState {
 			return
 		}
@@ -128,18 +129,6 @@ func (s *Session) leave(sh *shell) {
 	}
 }
 
-func (v *variable) typeName() string {
-	switch {
-	case v.kind == indexed:
-		return "array"
-	case v.kind == associative:
-		return "associative array"
-	case v.attrs&integer != 0:
-		return "integer"
-	}
-	return "string"
-}
-
 // originOf begins the line of a state that has where the function behind it comes from.
 const originOf = "# from "
 
@@ -171,8 +160,8 @@ func (f *function) restoreOrigin() {
 // restore takes over a state. Errors of it are of no use to the script.
 func (s *Session) restore(sh *shell) {
 	sh.initial, s.home, s.std = map[string]string{}, sh.dir, sh.standard()
-	for name, v := range sh.scope.vars {
-		sh.initial[name] = v.str
+	for name, v := range sh.vars.Scope.Vars {
+		sh.initial[name] = v.Str
 	}
 	if s.Before == "" {
 		return

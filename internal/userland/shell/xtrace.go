@@ -10,6 +10,7 @@ import (
 
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // trace writes a line of set -x: to stderr, or BASH_XTRACEFD.
@@ -17,7 +18,7 @@ func (sh *shell) trace(s string) {
 	if !sh.opts.Xtrace {
 		return
 	}
-	prompt := sh.get("PS4")
+	prompt := sh.vars.Get("PS4")
 	if w, err := parse.Document(prompt); err == nil && w != nil {
 		on, src := sh.opts.Xtrace, sh.src
 		sh.src = &parse.Source{Text: prompt, Name: src.Name, First: max(1, sh.line)} // LINENO is the command's
@@ -31,7 +32,7 @@ func (sh *shell) trace(s string) {
 		prompt = strings.Repeat(prompt[:1], sh.levels) + prompt
 	}
 	fd := 2
-	if n, err := strconv.Atoi(sh.get("BASH_XTRACEFD")); err == nil && sh.fds[n] != nil {
+	if n, err := strconv.Atoi(sh.vars.Get("BASH_XTRACEFD")); err == nil && sh.fds[n] != nil {
 		fd = n
 	}
 	sh.write(fd, prompt+s+"\n")
@@ -80,14 +81,14 @@ func (sh *shell) traceArray(as *syntax.Assign) {
 }
 
 // tracePairs shows the elements of an array that is declared.
-func (sh *shell) tracePairs(name string, pairs []pair) {
+func (sh *shell) tracePairs(name string, pairs []vars.Pair) {
 	if !sh.opts.Xtrace {
 		return
 	}
 	words := make([]string, len(pairs))
 	for i, p := range pairs {
-		if words[i] = quote.Single(p.value); p.keyed {
-			words[i] = "[" + quote.Single(p.key) + "]=" + words[i]
+		if words[i] = quote.Single(p.Value); p.Keyed {
+			words[i] = "[" + quote.Single(p.Key) + "]=" + words[i]
 		}
 	}
 	sh.trace(name + "=(" + strings.Join(words, " ") + ")")
