@@ -143,7 +143,7 @@ func (a *arithmetic) variable(name string) int64 {
 func (a *arithmetic) bound(name string) {
 	name, _ = a.sh.vars.Resolve(name)
 	if v := a.sh.vars.Lookup(name); a.err == nil && a.sh.opts.Nounset && (v == nil || !v.IsSet) {
-		a.err = &vars.Error{name + ": unbound variable", true}
+		a.err = &vars.Error{Msg: name + ": unbound variable", Fatal: true}
 	}
 }
 

@@ -70,7 +70,7 @@ func (a *arithmetic) fail(msg, token string) int64 {
 		if i := strings.Index(text, token); i >= 0 && msg == tooGreat { // bash shows what it read
 			text = text[:i+len(token)]
 		}
-		a.err = &vars.Error{text + ": " + msg + ` (error token is "` + token + `")`, false}
+		a.err = &vars.Error{Msg: text + ": " + msg + ` (error token is "` + token + `")`}
 	}
 	return 0
 }

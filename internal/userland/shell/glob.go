@@ -26,7 +26,7 @@ func (sh *shell) glob(f field) ([]string, error) {
 	case len(list) > 0:
 		return list, nil
 	case sh.opts.Failglob:
-		return nil, &vars.Error{"no match: " + text, false}
+		return nil, &vars.Error{Msg: "no match: " + text}
 	case sh.opts.Nullglob:
 		return nil, nil
 	}

@@ -45,7 +45,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	if !v.IsSet && !v.Many && sh.opts.Nounset && p.Names == 0 {
-		b.fail(&vars.Error{v.Name + ": unbound variable", true})
+		b.fail(&vars.Error{Msg: v.Name + ": unbound variable", Fatal: true})
 		return
 	}
 	switch {
@@ -155,7 +155,7 @@ func (sh *shell) fetchText(target string) (vars.Value, error) {
 	case !has && (parse.ValidName(base) || isSpecial(base)):
 		return sh.fetch(base, nil, nil)
 	case !has:
-		return vars.Value{}, &vars.Error{target + ": invalid variable name", true}
+		return vars.Value{}, &vars.Error{Msg: target + ": invalid variable name", Fatal: true}
 	case sub == "@" || sub == "*":
 		return sh.vars.Elements(base, sub == "*"), nil
 	}

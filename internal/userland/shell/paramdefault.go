@@ -41,11 +41,11 @@ func (b *builder) otherwise(p *syntax.ParamExp, v vars.Value, quoted bool) {
 	switch {
 	case err != nil:
 	case op == syntax.ErrorUnset:
-		err = &vars.Error{strings.TrimPrefix(v.Name, "$") + ": " + cmp.Or(s, "parameter not set"), true}
+		err = &vars.Error{Msg: strings.TrimPrefix(v.Name, "$") + ": " + cmp.Or(s, "parameter not set"), Fatal: true}
 	case op == syntax.ErrorUnsetOrNull:
-		err = &vars.Error{strings.TrimPrefix(v.Name, "$") + ": " + cmp.Or(s, "parameter null or not set"), true}
+		err = &vars.Error{Msg: strings.TrimPrefix(v.Name, "$") + ": " + cmp.Or(s, "parameter null or not set"), Fatal: true}
 	case !parse.ValidName(p.Param.Value):
-		err = &vars.Error{v.Name + ": cannot assign in this way", true}
+		err = &vars.Error{Msg: v.Name + ": cannot assign in this way", Fatal: true}
 	case p.Index != nil:
 		err = b.sh.assignIndex(p.Param.Value, p.Index, s, false)
 	default:

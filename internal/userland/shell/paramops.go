@@ -86,7 +86,7 @@ func (sh *shell) sliceList(p *syntax.ParamExp, v vars.Value, offset, length int6
 		offset = int64(i)
 	}
 	if p.Slice.Length != nil && length < 0 {
-		return v, &vars.Error{strconv.FormatInt(length, 10) + ": substring expression < 0", false}
+		return v, &vars.Error{Msg: strconv.FormatInt(length, 10) + ": substring expression < 0"}
 	}
 	from, to, err := bounds(p, offset, length, int64(len(list)))
 	if err != nil {
