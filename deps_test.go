@@ -52,7 +52,8 @@ const imports = `
 	internal/userland/glob:
 	internal/userland/printf:
 	internal/userland/regex:
-	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell/files: internal/machine/abi internal/machine/memfs
 	internal/userland/shell/options:
 	internal/userland/shell/parse:
 	internal/userland/shell/quote: internal/userland/glob internal/userland/printf

@@ -87,7 +87,7 @@ func (sh *shell) source(args []string) int {
 	path := args[0]
 	if !strings.Contains(path, "/") {
 		for dir := range strings.SplitSeq(sh.vars.Get("PATH"), ":") {
-			if n, e := sh.node(dir+"/"+path, true); e == abi.OK && n.Type() == abi.S_IFREG {
+			if n, e := sh.files.Lookup(dir+"/"+path, true); e == abi.OK && n.Type() == abi.S_IFREG {
 				path = dir + "/" + path
 				break
 			}
@@ -95,7 +95,7 @@ func (sh *shell) source(args []string) int {
 	}
 	text, err := sh.readFile(path, maxScript)
 	if err != nil {
-		if sh.errorf("%v", err); len(text) == 0 && strings.Contains(err.Error(), "directory") && sh.isDir(path) {
+		if sh.errorf("%v", err); len(text) == 0 && strings.Contains(err.Error(), "directory") && sh.files.IsDir(path) {
 			return 1
 		}
 		return 1
@@ -141,7 +141,7 @@ func (sh *shell) exec(args []string) int {
 	if len(args) == 0 {
 		return 0
 	}
-	path, errno := sh.p.Kernel().LookPath(args[0], sh.dir, []string{"PATH=" + sh.vars.Get("PATH")})
+	path, errno := sh.p.Kernel().LookPath(args[0], sh.files.Dir, []string{"PATH=" + sh.vars.Get("PATH")})
 	if errno != abi.OK {
 		text := message(errno)
 		if errno == abi.ENOENT && !strings.Contains(args[0], "/") {
@@ -155,7 +155,7 @@ func (sh *shell) exec(args []string) int {
 		sh.jump = jump{kind: exits}
 		return sh.status
 	}
-	e := kernel.Exec{Path: path, Args: slices.Clone(args), Env: env, Dir: sh.dir, Umask: sh.umask, Files: sh.inherited()}
+	e := kernel.Exec{Path: path, Args: slices.Clone(args), Env: env, Dir: sh.files.Dir, Umask: sh.files.Umask, Files: sh.files.Inherited()}
 	if name != "" {
 		e.Args[0] = name
 	}

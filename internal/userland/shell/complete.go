@@ -20,7 +20,7 @@ var completions = map[string]func(sh *shell, word string) []string{
 	},
 	"c command": (*shell).commandNames,
 	"d directory": func(sh *shell, word string) []string {
-		return slices.DeleteFunc(sh.paths(literalPattern(word)+"*"), func(s string) bool { return !sh.isDir(s) })
+		return slices.DeleteFunc(sh.paths(literalPattern(word)+"*"), func(s string) bool { return !sh.files.IsDir(s) })
 	},
 	"e export":   func(sh *shell, _ string) []string { return sh.namesWith(vars.Exported) },
 	"f file":     func(sh *shell, word string) []string { return sh.paths(literalPattern(word) + "*") },
@@ -58,7 +58,7 @@ func literalPattern(s string) string {
 func (sh *shell) commandNames(string) []string {
 	list := slices.Concat(sortedKeys(sh.alias), keywords, sortedKeys(sh.funcs), sortedKeys(builtins))
 	for dir := range strings.SplitSeq(sh.vars.Get("PATH"), ":") {
-		for _, e := range sh.list(dir) {
+		for _, e := range sh.files.List(sh.ctx, dir) {
 			list = append(list, e.Name)
 		}
 	}

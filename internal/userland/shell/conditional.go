@@ -234,15 +234,15 @@ func (sh *shell) unaryTest(op, s string) bool {
 		return on != nil && *on
 	case "-t":
 		fd, err := strconv.Atoi(s)
-		return err == nil && sh.isTerminal(fd)
+		return err == nil && sh.files.IsTerminal(fd)
 	case "-h", "-L":
-		if _, ok := sh.descriptorPath(s); ok {
-			return sh.fileTest("-e", s)
+		if _, ok := sh.files.Descriptor(s); ok {
+			return sh.files.Test("-e", s)
 		}
-		n, e := sh.node(s, false)
+		n, e := sh.files.Lookup(s, false)
 		return e == abi.OK && n.Type() == abi.S_IFLNK
 	}
-	return sh.fileTest(op, s)
+	return sh.files.Test(op, s)
 }
 
 // binaryTest is a test of two operands.
@@ -257,8 +257,8 @@ func (sh *shell) binaryTest(op, l, r string) (bool, error) {
 	case ">":
 		return l > r, nil
 	case "-nt", "-ot", "-ef":
-		a, e1 := sh.node(l, true)
-		b, e2 := sh.node(r, true)
+		a, e1 := sh.files.Lookup(l, true)
+		b, e2 := sh.files.Lookup(r, true)
 		if op == "-ot" {
 			a, b, e1, e2 = b, a, e2, e1
 		}
@@ -266,11 +266,11 @@ func (sh *shell) binaryTest(op, l, r string) (bool, error) {
 		case e1 != abi.OK || op == "-ef" && e2 != abi.OK:
 			return false, nil
 		case op == "-ef":
-			return a == b || sh.fs.Stat(a).Ino == sh.fs.Stat(b).Ino, nil
+			return a == b || sh.files.FS.Stat(a).Ino == sh.files.FS.Stat(b).Ino, nil
 		case e2 != abi.OK:
 			return true, nil
 		}
-		return sh.fs.Stat(a).Mtime.Time().After(sh.fs.Stat(b).Mtime.Time()), nil
+		return sh.files.FS.Stat(a).Mtime.Time().After(sh.files.FS.Stat(b).Mtime.Time()), nil
 	}
 	for _, s := range []string{l, r} {
 		if _, err := strconv.ParseInt(trimBlanks(s), 10, 64); err != nil {

@@ -47,7 +47,7 @@ func (sh *shell) cd(args []string) int {
 	}
 	if paths := sh.vars.Get("CDPATH"); paths != "" && len(args) == 1 && !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, ".") {
 		for dir := range strings.SplitSeq(paths, ":") {
-			if dir != "" && dir != "." && sh.isDir(dir+"/"+to) {
+			if dir != "" && dir != "." && sh.files.IsDir(dir+"/"+to) {
 				to, show = dir+"/"+to, true
 				break
 			}
@@ -58,28 +58,28 @@ func (sh *shell) cd(args []string) int {
 
 // change changes the working directory.
 func (sh *shell) change(command, to string, physical, show bool) int {
-	dir := sh.clean(to)
-	n, e := sh.node(dir, true)
-	if e == abi.OK && sh.absolute(to) != dir {
-		_, e = sh.node(to, true) // a/.. needs an a
+	dir := sh.files.Clean(to)
+	n, e := sh.files.Lookup(dir, true)
+	if e == abi.OK && sh.files.Absolute(to) != dir {
+		_, e = sh.files.Lookup(to, true) // a/.. needs an a
 	}
 	switch {
 	case e == abi.OK && !n.IsDir():
 		e = abi.ENOTDIR
 	case e == abi.OK:
-		e = sh.fs.Access(n, abi.X_OK)
+		e = sh.files.FS.Access(n, abi.X_OK)
 	}
 	if e != abi.OK {
 		sh.errorf("%s: %s: %s", command, to, message(e))
 		return 1
 	}
 	if physical {
-		if p, e := sh.fs.PathOf(n); e == abi.OK {
+		if p, e := sh.files.FS.PathOf(n); e == abi.OK {
 			dir = p
 		}
 	}
-	old := sh.dir
-	sh.dir = dir
+	old := sh.files.Dir
+	sh.files.Dir = dir
 	if sh.vars.Set("OLDPWD", old) != nil || sh.vars.Set("PWD", dir) != nil {
 		return 1
 	}
@@ -93,10 +93,10 @@ func (sh *shell) change(command, to string, physical, show bool) int {
 }
 
 func (sh *shell) pwd(args []string) int {
-	dir := sh.dir
+	dir := sh.files.Dir
 	if slices.Contains(args, "-P") || sh.opts.Physical {
-		if n, e := sh.node(dir, true); e == abi.OK {
-			if p, e := sh.fs.PathOf(n); e == abi.OK {
+		if n, e := sh.files.Lookup(dir, true); e == abi.OK {
+			if p, e := sh.files.FS.PathOf(n); e == abi.OK {
 				dir = p
 			}
 		}
@@ -111,7 +111,7 @@ func (sh *shell) showDirs(command string) int {
 // dirStack returns the working directory and those behind it, with ~ for the home
 // directory unless they are to be long.
 func (sh *shell) dirStack(long bool) []string {
-	list := append([]string{sh.dir}, sh.dirs...)
+	list := append([]string{sh.files.Dir}, sh.files.Pushed...)
 	for i, d := range list {
 		if long {
 			break
@@ -124,22 +124,22 @@ func (sh *shell) dirStack(long bool) []string {
 }
 
 func (sh *shell) pushd(args []string) int {
-	old := sh.dir
+	old := sh.files.Dir
 	switch {
-	case len(args) == 1 && len(sh.dirs) == 0:
+	case len(args) == 1 && len(sh.files.Pushed) == 0:
 		sh.errorf("pushd: no other directory")
 		return 1
 	case len(args) == 1:
-		to := sh.dirs[0]
+		to := sh.files.Pushed[0]
 		if sh.change("pushd", to, false, false) != 0 {
 			return 1
 		}
-		sh.dirs = append([]string{old}, sh.dirs[1:]...)
+		sh.files.Pushed = append([]string{old}, sh.files.Pushed[1:]...)
 		return sh.showDirs("pushd")
 	}
 	to := args[len(args)-1]
 	if n, err := strconv.Atoi(strings.TrimPrefix(to, "+")); err == nil && to[0] == '+' {
-		all := append([]string{sh.dir}, sh.dirs...)
+		all := append([]string{sh.files.Dir}, sh.files.Pushed...)
 		if n >= len(all) {
 			sh.errorf("pushd: %s: directory stack index out of range", to)
 			return 1
@@ -148,27 +148,27 @@ func (sh *shell) pushd(args []string) int {
 		if sh.change("pushd", all[0], false, false) != 0 {
 			return 1
 		}
-		sh.dirs = all[1:]
+		sh.files.Pushed = all[1:]
 		return sh.showDirs("pushd")
 	}
 	if sh.change("pushd", to, false, false) != 0 {
 		return 1
 	}
-	if len(sh.dirs) < maxJobs {
-		sh.dirs = append([]string{old}, sh.dirs...)
+	if len(sh.files.Pushed) < maxJobs {
+		sh.files.Pushed = append([]string{old}, sh.files.Pushed...)
 	}
 	return sh.showDirs("pushd")
 }
 
 func (sh *shell) popd([]string) int {
-	if len(sh.dirs) == 0 {
+	if len(sh.files.Pushed) == 0 {
 		sh.errorf("popd: directory stack empty")
 		return 1
 	}
-	if sh.change("popd", sh.dirs[0], false, false) != 0 {
+	if sh.change("popd", sh.files.Pushed[0], false, false) != 0 {
 		return 1
 	}
-	sh.dirs = sh.dirs[1:]
+	sh.files.Pushed = sh.files.Pushed[1:]
 	return sh.showDirs("popd")
 }
 
@@ -183,7 +183,7 @@ func (sh *shell) dirsBuiltin(args []string) int {
 			return sh.usage("dirs", a+": invalid number", "dirs [-clpv] [+N] [-N]")
 		}
 		if strings.Contains(a, "c") {
-			sh.dirs = nil
+			sh.files.Pushed = nil
 			return 0
 		}
 		long = long || strings.Contains(a, "l")
@@ -211,12 +211,12 @@ func (sh *shell) dirsBuiltin(args []string) int {
 
 // which returns the path of a program, "" without one.
 func (sh *shell) which(name string) string {
-	p, e := sh.p.Kernel().LookPath(name, sh.dir, []string{"PATH=" + sh.vars.Get("PATH")})
+	p, e := sh.p.Kernel().LookPath(name, sh.files.Dir, []string{"PATH=" + sh.vars.Get("PATH")})
 	if e != abi.OK {
 		return ""
 	}
 	if !path.IsAbs(p) && !strings.Contains(name, "/") {
-		return sh.clean(p)
+		return sh.files.Clean(p)
 	}
 	return p
 }

@@ -152,7 +152,7 @@ func (sh *shell) redirected(st *syntax.Stmt) {
 	default:
 		sh.status = 0
 	}
-	sh.restore(undo)
+	sh.files.Restore(undo)
 	if err != nil && st.Cmd != nil && !counts(st.Cmd) { // no command in it failed
 		sh.ended()
 	}
@@ -251,11 +251,11 @@ func (sh *shell) andOr(c *syntax.BinaryCmd) {
 // spawn starts a process that runs statements in a subshell, which it takes over. It
 // ignores the signals.
 func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal) (*kernel.Process, error) {
-	for _, fd := range sh.coprocs {
-		sub.setFD(fd, nil)
+	for _, fd := range sh.files.Coprocs {
+		sub.files.Set(fd, nil)
 	}
 	c, err := sh.p.Start(kernel.Exec{
-		Args: sh.p.Args, Env: sh.p.Env, Dir: sh.dir, Umask: sh.umask,
+		Args: sh.p.Args, Env: sh.p.Env, Dir: sh.files.Dir, Umask: sh.files.Umask,
 		Program: sub.program(func(sub *shell) {
 			for _, s := range ignored {
 				sub.p.Ignore(s, true)
@@ -264,7 +264,7 @@ func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal
 		}),
 	})
 	if err != nil {
-		sub.close()
+		sub.files.Close()
 	}
 	return c, err
 }
@@ -280,8 +280,8 @@ func (sh *shell) cannotFork(err error) {
 // background starts a statement that ends with &.
 func (sh *shell) background(st *syntax.Stmt) {
 	sub := sh.subshell()
-	if f, e := sh.open(devNull, abi.O_RDONLY, 0); e == abi.OK && !redirectsInput(st) {
-		sub.setFile(0, f)
+	if f, e := sh.files.Open(sh.ctx, devNull, abi.O_RDONLY, 0); e == abi.OK && !redirectsInput(st) {
+		sub.files.Replace(0, f)
 	}
 	bare := *st
 	bare.Background = false

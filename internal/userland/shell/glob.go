@@ -1,12 +1,10 @@
 package shell
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	"coderunner/internal/machine/abi"
-	"coderunner/internal/machine/memfs"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -136,7 +134,7 @@ func (g *globber) expand(at string, parts []string) {
 	part, rest := parts[0], parts[1:]
 	switch {
 	case part == "" && len(rest) == 0: // a/*/
-		if at != "" && sh.isDir(at) {
+		if at != "" && sh.files.IsDir(at) {
 			g.add(at)
 		}
 		return
@@ -150,19 +148,19 @@ func (g *globber) expand(at string, parts []string) {
 		name := at + glob.Unescape(part)
 		if len(rest) > 0 {
 			g.expand(name+"/", rest)
-		} else if _, e := sh.node(name, false); e == abi.OK {
+		} else if _, e := sh.files.Lookup(name, false); e == abi.OK {
 			g.add(name)
 		}
 		return
 	}
 	compiled := glob.Compile(part, sh.opts.Extglob)
-	for _, e := range sh.list(at) {
+	for _, e := range sh.files.List(sh.ctx, at) {
 		if g.hidden(e.Name, part) || !compiled.Match(sh.ctx, e.Name, sh.opts.Nocaseglob) {
 			continue
 		}
 		if len(rest) == 0 {
 			g.add(at + e.Name)
-		} else if e.Type == abi.DT_DIR || e.Type == abi.DT_LNK && sh.isDir(at+e.Name) {
+		} else if e.Type == abi.DT_DIR || e.Type == abi.DT_LNK && sh.files.IsDir(at+e.Name) {
 			g.expand(at+e.Name+"/", rest)
 		}
 	}
@@ -188,7 +186,7 @@ func (g *globber) descend(at string, rest []string) {
 	} else if at != "" && g.depth == 1 {
 		g.add(at)
 	}
-	for _, e := range g.sh.list(at) {
+	for _, e := range g.sh.files.List(g.sh.ctx, at) {
 		if g.hidden(e.Name, "") {
 			continue
 		}
@@ -208,55 +206,3 @@ func (g *globber) add(name string) {
 	}
 	g.found = append(g.found, name)
 }
-
-// list returns the entries of a directory, in the order of their names.
-func (sh *shell) list(dir string) []abi.Dirent {
-	if dir == "" {
-		dir = "."
-	}
-	f, e := sh.open(dir, abi.O_RDONLY|abi.O_DIRECTORY, 0)
-	if e != abi.OK {
-		return nil
-	}
-	defer f.Close()
-	var list []abi.Dirent
-	f.ReadDir(func(d abi.Dirent) bool {
-		list = append(list, d)
-		return true
-	})
-	slices.SortFunc(list, func(a, b abi.Dirent) int { return strings.Compare(a.Name, b.Name) })
-	return list
-}
-
-// node looks up a path, relative to the working directory.
-func (sh *shell) node(name string, follow bool) (*memfs.Node, abi.Errno) {
-	if name == "" {
-		return nil, abi.ENOENT
-	}
-	return sh.fs.Lookup(nil, sh.absolute(name), follow)
-}
-
-// absolute returns a path from the root. A slash at its end stays.
-func (sh *shell) absolute(name string) string {
-	if strings.HasPrefix(name, "/") {
-		return name
-	}
-	return strings.TrimSuffix(sh.dir, "/") + "/" + name
-}
-
-func (sh *shell) isDir(name string) bool {
-	n, e := sh.node(name, true)
-	return e == abi.OK && n.IsDir()
-}
-
-// open opens a path. /dev/fd and /dev/stdin are the shell's own descriptors.
-func (sh *shell) open(name string, flags, perm uint32) (*memfs.File, abi.Errno) {
-	if name == "" {
-		return nil, abi.ENOENT
-	}
-	ctx := memfs.WithFiles(sh.ctx, sh.fd)
-	return sh.fs.Open(ctx, nil, sh.absolute(name), flags|abi.O_CLOEXEC, perm&^sh.umask)
-}
-
-// clean returns the absolute path of a directory to change to.
-func (sh *shell) clean(name string) string { return path.Clean(sh.absolute(name)) }

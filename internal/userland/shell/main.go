@@ -23,7 +23,7 @@ func Builtin(name string) kernel.Program {
 	return func(ctx context.Context, p *kernel.Process) int {
 		sh := newShell(ctx, p)
 		defer sh.Memory.End()
-		defer sh.close()
+		defer sh.files.Close()
 		sh.alone = true
 		return run(sh, append([]string{name}, p.Args[min(1, len(p.Args)):]...))
 	}
@@ -33,7 +33,7 @@ func Builtin(name string) kernel.Program {
 func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	sh := newShell(ctx, p)
 	defer sh.Memory.End()
-	defer sh.close()
+	defer sh.files.Close()
 	args := p.Args
 	if len(args) == 0 {
 		args = []string{"bash"}
@@ -147,7 +147,7 @@ func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *parse.So
 	name := args[0]
 	sh.arg0, sh.name, sh.script, sh.params = name, name, name, args[1:]
 	at := name
-	if _, e := sh.node(name, true); e == abi.ENOENT && !strings.Contains(name, "/") {
+	if _, e := sh.files.Lookup(name, true); e == abi.ENOENT && !strings.Contains(name, "/") {
 		if p := sh.which(name); p != "" {
 			at = p
 		}
@@ -155,7 +155,7 @@ func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *parse.So
 	text, err := sh.readFile(at, maxScript)
 	if err != nil {
 		sh.status = 127
-		if sh.isDir(at) {
+		if sh.files.IsDir(at) {
 			sh.status = 126
 		}
 		sh.write(2, "bash: "+err.Error()+"\n")

@@ -53,7 +53,7 @@ func (sh *shell) mapfile(args []string) int {
 	if len(args) > 0 {
 		m.into = args[0]
 	}
-	if sh.fds[m.fd] == nil {
+	if sh.files.FDs[m.fd] == nil {
 		sh.errorf("%s: %d: invalid file descriptor: Bad file descriptor", m.name, m.fd)
 		return 1
 	}

@@ -35,18 +35,18 @@ func (sh *shell) read(args []string) int {
 	if status != 0 {
 		return status
 	}
-	if sh.fds[o.fd] == nil {
+	if sh.files.FDs[o.fd] == nil {
 		sh.errorf("read: %d: invalid file descriptor: Bad file descriptor", o.fd)
 		return 1
 	}
-	if sh.isTerminal(o.fd) {
+	if sh.files.IsTerminal(o.fd) {
 		defer sh.keys(o)()
 		sh.write(2, o.prompt)
 	}
 	old := sh.ctx
 	if o.timed {
 		if o.timeout <= 0 {
-			return int(truth(sh.fds[o.fd].Ready()&(abi.POLLIN|abi.POLLHUP) == 0))
+			return int(truth(sh.files.FDs[o.fd].Ready()&(abi.POLLIN|abi.POLLHUP) == 0))
 		}
 		ctx, cancel := context.WithTimeout(old, o.timeout)
 		defer cancel()
@@ -72,18 +72,9 @@ func (sh *shell) read(args []string) int {
 	return status
 }
 
-// isTerminal reports whether a descriptor is an input that somebody types.
-func (sh *shell) isTerminal(fd int) bool {
-	if sh.fds[fd] == nil {
-		return false
-	}
-	in, ok := sh.fds[fd].Stream().(*memfs.Input)
-	return ok && in.Terminal
-}
-
 // keys has the terminal give keys as read wants them, until restore is called.
 func (sh *shell) keys(o readOptions) (restore func()) {
-	in, _ := sh.fds[o.fd].Stream().(*memfs.Input)
+	in, _ := sh.files.FDs[o.fd].Stream().(*memfs.Input)
 	lines := o.count < 0 && o.delim == '\n'
 	if in.Mode == nil || lines && !o.silent {
 		return func() {}
@@ -215,7 +206,7 @@ func (sh *shell) readRecord(o readOptions) (letters, error) {
 // nothing is taken from the commands that read it next. Of a file that can be sought
 // in, more is read at once and given back.
 func (sh *shell) byteReader(fd int) func() (byte, error) {
-	f := sh.fds[fd]
+	f := sh.files.FDs[fd]
 	r := sh.p.Reader(sh.ctx, f)
 	var one [1]byte
 	return func() (byte, error) {
@@ -232,7 +223,7 @@ func (sh *shell) byteReader(fd int) func() (byte, error) {
 
 // readLine reads to a delimiter.
 func (sh *shell) readLine(fd int, delim byte, raw bool) (string, error) {
-	if sh.fds[fd] == nil {
+	if sh.files.FDs[fd] == nil {
 		return "", io.EOF
 	}
 	l, err := sh.readRecord(readOptions{delim: delim, count: -1, raw: raw, fd: fd})

@@ -13,20 +13,12 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/files"
 )
-
-// maxFD is the highest descriptor that a redirection may name.
-const maxFD = 255
-
-// saved is what a descriptor was before a command's redirections.
-type saved struct {
-	fd   int
-	file *memfs.File // nil: it was closed
-}
 
 // redirect applies redirections, in their order. restore undoes them, also after
 // an error.
-func (sh *shell) redirect(list []*syntax.Redirect) (undo []saved, err error) {
+func (sh *shell) redirect(list []*syntax.Redirect) (undo []files.Saved, err error) {
 	for _, r := range list {
 		if err = sh.redirectOne(r, &undo); err != nil {
 			return undo, err
@@ -35,40 +27,7 @@ func (sh *shell) redirect(list []*syntax.Redirect) (undo []saved, err error) {
 	return undo, nil
 }
 
-func (sh *shell) restore(undo []saved) {
-	for i := len(undo) - 1; i >= 0; i-- {
-		sh.setFD(undo[i].fd, undo[i].file)
-	}
-}
-
-// keep makes redirections those of the shell: exec without a command.
-func (sh *shell) keep(undo []saved) {
-	for _, s := range undo {
-		if s.file != nil {
-			s.file.Close()
-		}
-	}
-}
-
-// setFD makes f the file of a descriptor, nil closes it.
-func (sh *shell) setFD(fd int, f *memfs.File) {
-	if old := sh.fds[fd]; old != nil {
-		old.Close()
-	}
-	if delete(sh.fds, fd); f != nil {
-		sh.fds[fd] = f
-	}
-}
-
-// put makes f the file of a descriptor and remembers what was there.
-func (sh *shell) put(fd int, f *memfs.File, undo *[]saved) {
-	*undo = append(*undo, saved{fd, sh.fds[fd]})
-	if delete(sh.fds, fd); f != nil {
-		sh.fds[fd] = f
-	}
-}
-
-func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
+func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]files.Saved) error {
 	fd, name, err := sh.target(r)
 	if err != nil {
 		return err
@@ -77,7 +36,7 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
 		if name != "" {
 			return sh.putNamed(name, f)
 		}
-		sh.put(fd, f, undo)
+		sh.files.Put(fd, f, undo)
 		return nil
 	}
 	switch r.Op {
@@ -111,8 +70,8 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
 		return err
 	}
 	if r.Op == syntax.RdrAll || r.Op == syntax.AppAll {
-		sh.put(1, f, undo)
-		sh.put(2, f.Ref(), undo)
+		sh.files.Put(1, f, undo)
+		sh.files.Put(2, f.Ref(), undo)
 		return nil
 	}
 	return put(f)
@@ -133,7 +92,7 @@ func (sh *shell) target(r *syntax.Redirect) (fd int, name string, err error) {
 		return -1, strings.Trim(n, "{}"), nil
 	}
 	fd, e := strconv.Atoi(n)
-	if e != nil || fd > maxFD {
+	if e != nil || fd > files.MaxFD {
 		return 0, "", fmt.Errorf("%s: Bad file descriptor", n)
 	}
 	return fd, "", nil
@@ -141,9 +100,9 @@ func (sh *shell) target(r *syntax.Redirect) (fd int, name string, err error) {
 
 // putNamed puts f at a free descriptor from 10 on, whose number the variable gets.
 func (sh *shell) putNamed(name string, f *memfs.File) error {
-	for fd := 10; fd <= maxFD; fd++ {
-		if sh.fds[fd] == nil {
-			sh.fds[fd] = f
+	for fd := 10; fd <= files.MaxFD; fd++ {
+		if sh.files.FDs[fd] == nil {
+			sh.files.FDs[fd] = f
 			return sh.vars.Set(name, strconv.Itoa(fd))
 		}
 	}
@@ -151,7 +110,7 @@ func (sh *shell) putNamed(name string, f *memfs.File) error {
 	return fmt.Errorf("%s: Too many open files", name)
 }
 
-func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]saved) error {
+func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]files.Saved) error {
 	if to == "-" {
 		if name != "" {
 			v, err := sh.fetchText(name)
@@ -163,10 +122,10 @@ func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]
 			if err != nil {
 				return fmt.Errorf("%s: Bad file descriptor", number)
 			}
-			sh.setFD(n, nil)
+			sh.files.Set(n, nil)
 			return nil
 		}
-		sh.put(fd, nil, undo)
+		sh.files.Put(fd, nil, undo)
 		return nil
 	}
 	number, move := strings.CutSuffix(to, "-")
@@ -177,13 +136,13 @@ func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]
 			if err != nil {
 				return err
 			}
-			sh.put(1, f, undo)
-			sh.put(2, f.Ref(), undo)
+			sh.files.Put(1, f, undo)
+			sh.files.Put(2, f.Ref(), undo)
 			return nil
 		}
 		return fmt.Errorf("%s: ambiguous redirect", sh.src.Of(r.Word))
 	}
-	f := sh.fds[n]
+	f := sh.files.FDs[n]
 	if f == nil {
 		return fmt.Errorf("%d: Bad file descriptor", n)
 	}
@@ -191,9 +150,9 @@ func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]
 		return sh.putNamed(name, f.Ref())
 	}
 	if n != fd {
-		sh.put(fd, f.Ref(), undo)
+		sh.files.Put(fd, f.Ref(), undo)
 		if move {
-			sh.put(n, nil, undo)
+			sh.files.Put(n, nil, undo)
 		}
 	}
 	return nil
@@ -207,7 +166,7 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: %v", name, err)
 		}
-		return sh.fs.NewFile(stream, abi.O_RDWR|abi.O_CLOEXEC, abi.S_IFSOCK|0o600), nil
+		return sh.files.FS.NewFile(stream, abi.O_RDWR|abi.O_CLOEXEC, abi.S_IFSOCK|0o600), nil
 	}
 	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
 	switch op {
@@ -218,11 +177,11 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 	case syntax.AppOut, syntax.AppAll:
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
 	case syntax.RdrOut, syntax.RdrAll:
-		if n, e := sh.node(name, true); sh.opts.Noclobber && e == abi.OK && n.Type() == abi.S_IFREG {
+		if n, e := sh.files.Lookup(name, true); sh.opts.Noclobber && e == abi.OK && n.Type() == abi.S_IFREG {
 			return nil, fmt.Errorf("%s: cannot overwrite existing file", name)
 		}
 	}
-	f, e := sh.open(name, flags, 0o666)
+	f, e := sh.files.Open(sh.ctx, name, flags, 0o666)
 	if e != abi.OK {
 		return nil, fmt.Errorf("%s: %s", name, message(e))
 	}
@@ -297,7 +256,7 @@ func untabbed(w *syntax.Word) *syntax.Word {
 
 // textFile returns a file that is open for reading a text.
 func (sh *shell) textFile(s string) *memfs.File {
-	return sh.fs.NewFile(&hereDoc{r: strings.NewReader(s)}, abi.O_RDONLY, abi.S_IFREG|0o600)
+	return sh.files.FS.NewFile(&hereDoc{r: strings.NewReader(s)}, abi.O_RDONLY, abi.S_IFREG|0o600)
 }
 
 // hereDoc is the stream of a here-document, whose text is the shell's.

@@ -107,7 +107,7 @@ func (sh *shell) write(fd int, s string) bool {
 	if s == "" {
 		return true
 	}
-	f := sh.fds[fd]
+	f := sh.files.FDs[fd]
 	if f == nil {
 		return false
 	}
@@ -121,7 +121,7 @@ func (sh *shell) print(command, s string) int {
 		return 0
 	}
 	text := "Bad file descriptor"
-	if f := sh.fds[1]; f != nil {
+	if f := sh.files.FDs[1]; f != nil {
 		text = message(abi.EIO)
 		if _, e := f.Write(sh.ctx, nil); e != abi.OK {
 			text = message(e)
@@ -135,7 +135,7 @@ func (sh *shell) print(command, s string) int {
 
 // readFile returns at most limit bytes of a file.
 func (sh *shell) readFile(name string, limit int64) (string, error) {
-	f, e := sh.open(name, abi.O_RDONLY, 0)
+	f, e := sh.files.Open(sh.ctx, name, abi.O_RDONLY, 0)
 	if e != abi.OK {
 		return "", fmt.Errorf("%s: %s", name, message(e))
 	}
@@ -167,7 +167,7 @@ func (b bounded) Read(p []byte) (int, error) {
 
 // prompt expands the escapes of PS1 and ${x@P} that have a meaning here.
 func (sh *shell) prompt(s string) string {
-	dir := sh.dir
+	dir := sh.files.Dir
 	if rest, ok := strings.CutPrefix(dir, home); ok {
 		dir = "~" + rest
 	}

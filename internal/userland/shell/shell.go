@@ -42,7 +42,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/machine/kernel"
-	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/files"
 	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
@@ -63,11 +63,7 @@ type shell struct {
 	alias    map[string]string
 	disabled map[string]bool // builtins, by enable -n
 	opts     options.Set
-	fds      map[int]*memfs.File
-	dir      string
-	dirs     []string // of pushd, without the first
-	coprocs  []int    // descriptors that no other program gets
-	umask    uint32
+	files    files.Files
 
 	pid         int // $$
 	depth       int // of subshells
@@ -112,7 +108,6 @@ type shell struct {
 type task struct {
 	p   *kernel.Process
 	ctx context.Context
-	fs  *memfs.FS
 	vars.Memory
 
 	trapped   atomic.Uint64 // bits of signals that are queued
@@ -167,7 +162,7 @@ func newShell(ctx context.Context, p *kernel.Process) *shell {
 		name: "bash", arg0: "bash", src: &parse.Source{First: 1},
 		funcs: map[string]*function{}, alias: map[string]string{},
 		disabled: map[string]bool{}, opts: options.Defaults, hinted: new(sync.Map),
-		fds: p.TakeFiles(), dir: p.Dir, umask: p.Umask, pid: p.PID(), traps: map[string]string{},
+		files: files.Files{FS: p.FS(), FDs: p.TakeFiles(), Dir: p.Dir, Umask: p.Umask}, pid: p.PID(), traps: map[string]string{},
 		pipeStatus: []int{0}, began: time.Now(), seed: rand.Uint32(), getopts: getoptsState{index: 1},
 	}
 	sh.task = newTask(ctx, p)
@@ -177,8 +172,8 @@ func newShell(ctx context.Context, p *kernel.Process) *shell {
 }
 
 func newTask(ctx context.Context, p *kernel.Process) *task {
-	t := &task{p: p, ctx: ctx, fs: p.FS()}
-	t.Memory.FS = t.fs
+	t := &task{p: p, ctx: ctx}
+	t.Memory.FS = p.FS()
 	p.Handle(t.signal)
 	p.Reaps()
 	return t
@@ -209,8 +204,8 @@ func (sh *shell) environment(env []string) {
 	if sh.vars.Scope.Vars["PATH"] == nil {
 		sh.vars.Scope.Vars["PATH"] = vars.Text(kernel.DefaultPath)
 	}
-	if pwd := sh.vars.Scope.Vars["PWD"]; pwd == nil || pwd.Str != sh.dir {
-		sh.vars.Scope.Vars["PWD"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: sh.dir}
+	if pwd := sh.vars.Scope.Vars["PWD"]; pwd == nil || pwd.Str != sh.files.Dir {
+		sh.vars.Scope.Vars["PWD"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: sh.files.Dir}
 	}
 	level, _ := sh.evaluate(sh.vars.Get("SHLVL"))
 	sh.vars.Scope.Vars["SHLVL"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: strconv.FormatInt(level+1, 10)}
@@ -222,10 +217,7 @@ func (sh *shell) subshell() *shell {
 	c.vars = sh.vars.Fork(variables{&c})
 	c.funcs, c.alias = maps.Clone(sh.funcs), maps.Clone(sh.alias)
 	c.disabled = maps.Clone(sh.disabled)
-	c.fds = make(map[int]*memfs.File, len(sh.fds))
-	for fd, f := range sh.fds {
-		c.fds[fd] = f.Ref()
-	}
+	c.files = sh.files.Fork()
 	c.traps = map[string]string{}
 	for name, s := range sh.traps {
 		if s == "" || name == "ERR" && sh.opts.Errtrace || name == "DEBUG" && sh.opts.Functrace {
@@ -243,7 +235,7 @@ func (sh *shell) subshell() *shell {
 		}
 	}
 	c.jobs, c.pastJobs, c.cleanup = nil, nil, nil
-	c.calls, c.dirs = slices.Clip(sh.calls), slices.Clip(sh.dirs)
+	c.calls = slices.Clip(sh.calls)
 	c.depth++
 	c.jump = jump{}
 	c.loops = 0
@@ -265,19 +257,8 @@ func (sh *shell) program(f func(*shell)) kernel.Program {
 	}
 }
 
-// close closes the shell's descriptors.
-func (sh *shell) close() {
-	for _, f := range sh.fds {
-		f.Close()
-	}
-	sh.fds = nil
-}
-
 // stopped reports whether no more commands are to be run.
 func (sh *shell) stopped() bool { return sh.jump.kind != 0 || sh.ctx.Err() != nil }
-
-// fd returns the file of a descriptor, nil without one.
-func (sh *shell) fd(n int) *memfs.File { return sh.fds[n] }
 
 // finish runs the EXIT trap and returns the exit status.
 func (sh *shell) finish() int {
@@ -295,7 +276,7 @@ func (sh *shell) finish() int {
 			sh.status = status
 		}
 	}
-	sh.close()
+	sh.files.Close()
 	if sh.killed != 0 {
 		return 128 + int(sh.killed)
 	}

@@ -42,24 +42,24 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 			sh.report(err)
 			sh.status = 1
 		}
-		sh.restore(undo)
+		sh.files.Restore(undo)
 		return
 	}
 	if len(args) == 0 {
 		if sh.assignments(c.Assigns) {
 			sh.status = sh.substatus
 		}
-		sh.restore(undo)
+		sh.files.Restore(undo)
 		return
 	}
 	if args[0] == "exec" && len(args) == 1 {
-		sh.keep(undo)
+		sh.files.Keep(undo)
 		sh.status = 0
 		return
 	}
 	sh.execs = replace
 	sh.call(before, args)
-	sh.restore(undo)
+	sh.files.Restore(undo)
 	sh.lastArg = args[len(args)-1]
 	if args[0] != "return" && args[0] != "exit" && sh.jump.kind == 0 {
 		sh.pipeStatus = []int{sh.status}

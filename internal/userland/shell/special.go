@@ -64,7 +64,7 @@ func (sh *shell) special(name string) *vars.Variable {
 	case "FUNCNAME", "BASH_SOURCE", "BASH_LINENO":
 		return sh.callers(name)
 	case "DIRSTACK":
-		return sh.vars.Computed(append([]string{sh.dir}, sh.dirs...))
+		return sh.vars.Computed(append([]string{sh.files.Dir}, sh.files.Pushed...))
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (s *Session) leave(sh *shell) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%d\n", lastStatus, sh.status)
 	b.WriteString(s.descriptors(sh))
-	b.WriteString("cd -- " + quote.Word(sh.dir) + " 2>/dev/null\n")
+	b.WriteString("cd -- " + quote.Word(sh.files.Dir) + " 2>/dev/null\n")
 	s.Variables = nil
 	for _, name := range sh.vars.Attributed() {
 		v, in := sh.vars.Scope.Find(name)
@@ -159,21 +159,21 @@ func (f *function) restoreOrigin() {
 
 // restore takes over a state. Errors of it are of no use to the script.
 func (s *Session) restore(sh *shell) {
-	sh.initial, s.home, s.std = map[string]string{}, sh.dir, sh.standard()
+	sh.initial, s.home, s.std = map[string]string{}, sh.files.Dir, sh.files.Standard()
 	for name, v := range sh.vars.Scope.Vars {
 		sh.initial[name] = v.Str
 	}
 	if s.Before == "" {
 		return
 	}
-	stderr := sh.fds[2]
-	delete(sh.fds, 2)
+	stderr := sh.files.FDs[2]
+	delete(sh.files.FDs, 2)
 	sh.runText(&parse.Source{Text: s.Before, First: 1}, "eval")
 	for _, f := range sh.funcs {
 		f.restoreOrigin()
 	}
 	if stderr != nil {
-		sh.fds[2] = stderr
+		sh.files.FDs[2] = stderr
 	}
 	s.reopen(sh)
 	sh.status, sh.jump, sh.line = 0, jump{}, 0

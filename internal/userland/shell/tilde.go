@@ -21,7 +21,7 @@ func (b *builder) tilde(s string, only bool) string {
 			dir = home
 		}
 	case "+":
-		dir = b.sh.dir
+		dir = b.sh.files.Dir
 	case "-":
 		dir = b.sh.vars.Get("OLDPWD")
 	case "root", "user":

@@ -32,7 +32,7 @@ func (sh *shell) trace(s string) {
 		prompt = strings.Repeat(prompt[:1], sh.levels) + prompt
 	}
 	fd := 2
-	if n, err := strconv.Atoi(sh.vars.Get("BASH_XTRACEFD")); err == nil && sh.fds[n] != nil {
+	if n, err := strconv.Atoi(sh.vars.Get("BASH_XTRACEFD")); err == nil && sh.files.FDs[n] != nil {
 		fd = n
 	}
 	sh.write(fd, prompt+s+"\n")
