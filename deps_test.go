@@ -52,7 +52,12 @@ const imports = `
 	internal/userland/glob:
 	internal/userland/printf:
 	internal/userland/regex:
-	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex
+	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell/files: internal/machine/abi internal/machine/memfs
+	internal/userland/shell/options:
+	internal/userland/shell/parse:
+	internal/userland/shell/quote: internal/userland/glob internal/userland/printf
+	internal/userland/shell/vars: internal/machine/memfs internal/userland/shell/parse internal/userland/shell/quote
 
 	# CPython, on a machine
 	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
@@ -94,7 +99,7 @@ const imports = `
 	internal/notebook: runners
 	internal/process: internal/sandbox runners
 	runners: internal/netpolicy
-	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell runners
+	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
 	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
 	runners/deno/codecache: cache internal/builder internal/recent
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
@@ -136,7 +141,7 @@ const capabilities = `
 	C:
 	github.com/mark3labs/mcp-go: internal/bench internal/server
 	github.com/tetratelabs/wazero: pyodide pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
-	mvdan.cc/sh/v3: internal/userland/shell
+	mvdan.cc/sh/v3: internal/userland/shell internal/userland/shell/parse
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner

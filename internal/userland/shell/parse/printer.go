@@ -1,4 +1,4 @@
-package shell
+package parse
 
 import (
 	"strings"
@@ -10,34 +10,31 @@ import (
 // Words are as they were written.
 type printer struct {
 	strings.Builder
-	sh       *shell // for its text
-	function bool   // in a function, where each command has a line
+	src      *Source
+	function bool // in a function, where each command has a line
 	indent   int
 	failed   bool     // there is what it does not know
 	docs     []string // here-documents whose text follows the command
 }
 
-// printed returns a statement of the text as jobs shows it.
-func (sh *shell) printed(st *syntax.Stmt) (string, bool) {
-	p := &printer{sh: sh}
+// Printed returns a statement of the text as jobs shows it.
+func (s *Source) Printed(st *syntax.Stmt) (string, bool) {
+	p := &printer{src: s}
 	p.stmt(st)
 	return p.String(), !p.failed
 }
 
-// printedFunction returns the body of a function as declare -f shows it.
-func (sh *shell) printedFunction(f *function) (string, bool) {
-	src := sh.src
-	defer func() { sh.src = src }()
-	sh.src = f.src
-	p := &printer{sh: sh, function: true, indent: 4}
+// PrintedFunction returns the body of a function as declare -f shows it.
+func (s *Source) PrintedFunction(body *syntax.Stmt) (string, bool) {
+	p := &printer{src: s, function: true, indent: 4}
 	p.WriteString("{ \n    ")
-	if block, ok := f.body.Cmd.(*syntax.Block); ok {
+	if block, ok := body.Cmd.(*syntax.Block); ok {
 		p.list(block.Stmts)
 	} else {
-		p.command(f.body.Cmd)
+		p.command(body.Cmd)
 	}
 	p.WriteString("\n}")
-	p.redirects(f.body.Redirs)
+	p.redirects(body.Redirs)
 	p.WriteString("\n")
 	return p.String(), !p.failed
 }
@@ -84,7 +81,7 @@ func (p *printer) stmt(st *syntax.Stmt) {
 		p.WriteString("! ")
 	}
 	if p.command(st.Cmd); st.Cmd == nil && len(st.Redirs) > 0 {
-		s := &printer{sh: p.sh}
+		s := &printer{src: p.src}
 		s.redirects(st.Redirs)
 		p.WriteString(strings.TrimPrefix(s.String(), " "))
 		p.failed, p.docs = p.failed || s.failed, append(p.docs, s.docs...)
@@ -115,7 +112,7 @@ func (p *printer) redirects(list []*syntax.Redirect) {
 		default:
 			p.WriteString(" ")
 		}
-		p.WriteString(p.sh.sourceOf(r.Word))
+		p.WriteString(p.src.Of(r.Word))
 	}
 }
 
@@ -123,13 +120,13 @@ func (p *printer) redirects(list []*syntax.Redirect) {
 func (p *printer) document(r *syntax.Redirect) {
 	text := ""
 	if r.Hdoc != nil {
-		text = p.sh.sourceOf(r.Hdoc)
+		text = p.src.Of(r.Hdoc)
 	}
 	text = text[:strings.LastIndexByte(text, '\n')+1]
 	if r.Op == syntax.DashHdoc {
 		text = strings.TrimLeft(strings.ReplaceAll("\n"+text, "\n\t", "\n"), "\n")
 	}
-	delim := strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(p.sh.sourceOf(r.Word))
+	delim := strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(p.src.Of(r.Word))
 	p.docs = append(p.docs, text+delim+"\n")
 }
 
@@ -146,7 +143,7 @@ func (p *printer) words(list []*syntax.Word, between string) {
 		if i > 0 {
 			p.WriteString(between)
 		}
-		p.WriteString(p.sh.sourceOf(w))
+		p.WriteString(p.src.Of(w))
 	}
 }
 
@@ -157,14 +154,14 @@ func (p *printer) command(c syntax.Command) {
 			if i > 0 {
 				p.WriteString(" ")
 			}
-			p.WriteString(p.sh.sourceOf(as))
+			p.WriteString(p.src.Of(as))
 		}
 		if len(c.Assigns) > 0 && len(c.Args) > 0 {
 			p.WriteString(" ")
 		}
 		p.words(c.Args, " ")
 	case *syntax.DeclClause, *syntax.LetClause, *syntax.TestClause, *syntax.ArithmCmd:
-		p.WriteString(p.sh.sourceOf(c))
+		p.WriteString(p.src.Of(c))
 	case *syntax.BinaryCmd:
 		p.stmt(c.X)
 		p.WriteString(" " + c.Op.String() + " ")
@@ -250,7 +247,7 @@ func (p *printer) forClause(c *syntax.ForClause) {
 		p.WriteString(";")
 	case *syntax.CStyleLoop:
 		p.WriteString("for ((")
-		parts := strings.Split(p.sh.sourceBetween(l.Lparen, l.Rparen), ";")
+		parts := strings.Split(p.src.Between(l.Lparen, l.Rparen), ";")
 		for i, s := range parts {
 			if s = strings.TrimLeft(s, " "); strings.TrimSpace(s) == "" {
 				s = "1"
@@ -267,7 +264,7 @@ func (p *printer) forClause(c *syntax.ForClause) {
 }
 
 func (p *printer) caseClause(c *syntax.CaseClause) {
-	p.WriteString("case " + p.sh.sourceOf(c.Word) + " in ")
+	p.WriteString("case " + p.src.Of(c.Word) + " in ")
 	p.indent += 4
 	for _, item := range c.Items {
 		p.line("")

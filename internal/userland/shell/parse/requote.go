@@ -1,4 +1,4 @@
-package shell
+package parse
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ const maxQuoted = 200
 // subscript of an associative array, as in ${m[two words]} and ([a.b]=c), and an
 // expression that is one only when it was expanded, as $((a $op b)).
 func quoteArithmetic(text string, err error) (string, bool) {
-	at, ok := arithmeticError(err)
+	at, ok := ArithmeticError(err)
 	if !ok || at >= len(text) {
 		return "", false
 	}
@@ -67,8 +67,8 @@ func counting(text string) bool {
 	return ok && loop && (head == "" || strings.ContainsAny(head[len(head)-1:], " \t\n;&|({"))
 }
 
-// arithmeticError returns the place of an error in an arithmetic expression.
-func arithmeticError(err error) (at int, ok bool) {
+// ArithmeticError returns the place of an error in an arithmetic expression.
+func ArithmeticError(err error) (at int, ok bool) {
 	if lang, found := errors.AsType[syntax.LangError](err); found {
 		return int(lang.Pos.Offset()), strings.HasPrefix(lang.Feature, "floating point")
 	}
@@ -105,7 +105,7 @@ func closing(text string, open int) int {
 		}
 		rest := text[i+1:]
 		element := strings.ContainsAny(text[open-1:open], "( \t\n") && (strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, "+="))
-		if left == '[' && (element || validName("_"+text[open-1:open])) || left == '(' && text[open-1] == '(' && strings.HasPrefix(rest, ")") {
+		if left == '[' && (element || ValidName("_"+text[open-1:open])) || left == '(' && text[open-1] == '(' && strings.HasPrefix(rest, ")") {
 			return i
 		}
 		return 0
@@ -113,11 +113,11 @@ func closing(text string, open int) int {
 	return 0
 }
 
-// toggled begins the pattern of ${x^} and ${x^^} where the text has ${x~} and ${x~~},
+// Toggled begins the pattern of ${x^} and ${x^^} where the text has ${x~} and ${x~~},
 // which the parser does not know. It is a private character.
-const toggled = "\U0010FFFD"
+const Toggled = "\U0010FFFD"
 
-var unmarkToggle = strings.NewReplacer("^^"+toggled, "~~", "^"+toggled, "~")
+var unmarkToggle = strings.NewReplacer("^^"+Toggled, "~~", "^"+Toggled, "~")
 
 // markToggle writes the operator ~ at which the parser failed as it can read it.
 func markToggle(text string, err error) (string, bool) {
@@ -127,9 +127,9 @@ func markToggle(text string, err error) (string, bool) {
 		return "", false
 	}
 	if rest, twice := strings.CutPrefix(text[at:], "~~"); twice {
-		return text[:at] + "^^" + toggled + rest, true
+		return text[:at] + "^^" + Toggled + rest, true
 	}
-	return text[:at] + "^" + toggled + text[at+1:], true
+	return text[:at] + "^" + Toggled + text[at+1:], true
 }
 
 // quoteName has a quote in the word of export, local and the like at which the parser failed

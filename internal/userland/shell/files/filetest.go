@@ -1,15 +1,16 @@
-package shell
+package files
 
 import (
 	"strconv"
 	"strings"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
-// fileTest is a test of a file that a path leads to, or of a descriptor that it names.
-func (sh *shell) fileTest(op, name string) bool {
-	st, access, ok := sh.stat(name)
+// Test is a test of a file that a path leads to, or of a descriptor that it names.
+func (fl *Files) Test(op, name string) bool {
+	st, access, ok := fl.Stat(name)
 	if !ok {
 		return false
 	}
@@ -45,12 +46,12 @@ func (sh *shell) fileTest(op, name string) bool {
 	return false
 }
 
-// stat describes what a path leads to. /dev/stdin and /dev/fd/N are what the shell's own
+// Stat describes what a path leads to. /dev/stdin and /dev/fd/N are what the shell's own
 // descriptors are: -p /dev/stdin is how a script asks whether something is piped to it.
-func (sh *shell) stat(name string) (st abi.Stat, access func(uint32) bool, ok bool) {
-	n, e := sh.node(name, true)
-	if fd, is := sh.descriptorPath(name); is {
-		f := sh.fds[fd]
+func (fl *Files) Stat(name string) (st abi.Stat, access func(uint32) bool, ok bool) {
+	n, e := fl.Lookup(name, true)
+	if fd, is := fl.Descriptor(name); is {
+		f := fl.FDs[fd]
 		if f == nil {
 			return st, nil, false
 		}
@@ -61,11 +62,11 @@ func (sh *shell) stat(name string) (st abi.Stat, access func(uint32) bool, ok bo
 	if e != abi.OK {
 		return st, nil, false
 	}
-	return sh.fs.Stat(n), func(mode uint32) bool { return sh.fs.Access(n, mode) == abi.OK }, true
+	return fl.FS.Stat(n), func(mode uint32) bool { return fl.FS.Access(n, mode) == abi.OK }, true
 }
 
-// descriptorPath returns the descriptor that a path names.
-func (sh *shell) descriptorPath(name string) (fd int, ok bool) {
+// Descriptor returns the descriptor that a path names.
+func (fl *Files) Descriptor(name string) (fd int, ok bool) {
 	if rest, is := strings.CutPrefix(name, "/dev/"); is {
 		switch rest {
 		case "stdin":
@@ -83,4 +84,13 @@ func (sh *shell) descriptorPath(name string) (fd int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// IsTerminal reports whether a descriptor is an input that somebody types.
+func (fl *Files) IsTerminal(fd int) bool {
+	if fl.FDs[fd] == nil {
+		return false
+	}
+	in, ok := fl.FDs[fd].Stream().(*memfs.Input)
+	return ok && in.Terminal
 }

@@ -1,4 +1,4 @@
-package shell
+package parse
 
 import (
 	"errors"
@@ -22,15 +22,15 @@ func (aliasUse) Error() string { return "aliases" }
 
 // aliases returns the aliases that a statement begins commands with, nil without one. As in
 // bash they are those that there are when the line is read.
-func (sh *shell) aliases(st *syntax.Stmt) error {
-	if !sh.opts.expandAliases || len(sh.alias) == 0 {
+func aliases(all map[string]string, st *syntax.Stmt) error {
+	if len(all) == 0 {
 		return nil
 	}
 	var use aliasUse
 	syntax.Walk(st, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
 			for i := 0; i < len(c.Args); i++ {
-				s, ok := sh.aliased(c.Args[i])
+				s, ok := aliased(all, c.Args[i])
 				if !ok {
 					break
 				}
@@ -50,9 +50,9 @@ func (sh *shell) aliases(st *syntax.Stmt) error {
 
 // aliased returns what replaces a word that is an alias. An alias that begins with its own
 // name means the command.
-func (sh *shell) aliased(w *syntax.Word) (splice, bool) {
+func aliased(all map[string]string, w *syntax.Word) (splice, bool) {
 	name := w.Lit()
-	text, ok := sh.alias[name]
+	text, ok := all[name]
 	if !ok || name == "" {
 		return splice{}, false
 	}
@@ -62,7 +62,7 @@ func (sh *shell) aliased(w *syntax.Word) (splice, bool) {
 		if i := strings.IndexAny(text, " \t\n;&|<>()"); i >= 0 {
 			first, rest = text[:i], text[i:]
 		}
-		next, is := sh.alias[first]
+		next, is := all[first]
 		if slices.Contains(seen, first) {
 			text = `\` + text
 		}

@@ -1,4 +1,4 @@
-package shell
+package parse
 
 import (
 	"encoding/hex"
@@ -8,36 +8,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// misspelt begins the pattern of ${_^^…} where the text has ${…} with what the parser
+// unreadable begins the pattern of ${_^^…} where the text has ${…} with what the parser
 // cannot read: in hexadecimal digits, and its line ends behind them. Bash reads
 // everything up to the brace and fails when it expands it. It is a private character.
-const misspelt = "\U0010FFFC"
+const unreadable = "\U0010FFFC"
 
-const markMisspelt = "${_^^" + misspelt
+const markUnreadable = "${_^^" + unreadable
 
-// badSubstitution is the error of an expansion that has no meaning.
-type badSubstitution struct {
-	text  string // the word, quoted text or here-document that has it, "" while that is open
-	fatal bool
-}
-
-func (e *badSubstitution) Error() string        { return e.text + ": " + errSubstitution.Error() }
-func (e *badSubstitution) Is(target error) bool { return target == errSubstitution }
-
-// named completes an error of bad substitution with the text that has it.
-func named(err error, text func() string) {
-	if e, ok := err.(*badSubstitution); ok && e.text == "" {
-		e.text = text()
-	}
-}
-
-// original returns a part of the text that is executed as it was before requote.
-func original(s string) string {
-	if strings.Contains(s, toggled) {
+// Original returns a part of the text that is executed as it was before requote.
+func Original(s string) string {
+	if strings.Contains(s, Toggled) {
 		s = unmarkToggle.Replace(s)
 	}
 	for {
-		before, rest, ok := strings.Cut(s, markMisspelt)
+		before, rest, ok := strings.Cut(s, markUnreadable)
 		if !ok {
 			return s
 		}
@@ -47,9 +31,9 @@ func original(s string) string {
 	}
 }
 
-// misspeltError returns where the opening of an expansion ends, at the latest, that the
+// unreadableError returns where the opening of an expansion ends, at the latest, that the
 // parser could not read.
-func misspeltError(err error) (at int, ok bool) {
+func unreadableError(err error) (at int, ok bool) {
 	if lang, found := errors.AsType[syntax.LangError](err); found {
 		at := int(lang.Pos.Offset())
 		switch {
@@ -77,9 +61,9 @@ func misspeltError(err error) (at int, ok bool) {
 
 // quoteExpansion marks the expansion that the parser could not read.
 func quoteExpansion(text string, err error) (string, bool) {
-	at, ok := misspeltError(err)
+	at, ok := unreadableError(err)
 	if !ok {
-		if at, ok = arithmeticError(err); !ok { // in ${x:1 2}
+		if at, ok = ArithmeticError(err); !ok { // in ${x:1 2}
 			return "", false
 		}
 	}
@@ -87,7 +71,7 @@ func quoteExpansion(text string, err error) (string, bool) {
 		if open = strings.LastIndex(text[:open], "${"); open < 0 {
 			break
 		}
-		if end := expansionEnd(text, open); end > open && end >= at-2 && !strings.HasPrefix(text[open:], markMisspelt) {
+		if end := expansionEnd(text, open); end > open && end >= at-2 && !strings.HasPrefix(text[open:], markUnreadable) {
 			return mark(text, open, end), true
 		}
 	}
@@ -116,8 +100,8 @@ func quoteCommand(text string, err error) (string, bool) {
 }
 
 func mark(text string, open, end int) string {
-	inside := original(text[open+2 : end])
-	return text[:open] + markMisspelt + hex.EncodeToString([]byte(inside)) + strings.Repeat("\n", strings.Count(inside, "\n")) + text[end:]
+	inside := Original(text[open+2 : end])
+	return text[:open] + markUnreadable + hex.EncodeToString([]byte(inside)) + strings.Repeat("\n", strings.Count(inside, "\n")) + text[end:]
 }
 
 // expansionEnd returns where the brace is that ends the expansion at open, 0 without one.
@@ -139,26 +123,25 @@ func expansionEnd(text string, open int) int {
 	return 0
 }
 
-// misspelt reports whether requote marked an expansion, and returns its error. An unknown
-// ${x@y} has none while x is not set.
-func (sh *shell) misspelt(p *syntax.ParamExp) (bool, error) {
+// Unreadable returns what stands in the braces of an expansion that requote marked.
+func Unreadable(p *syntax.ParamExp) (text string, ok bool) {
 	if p.Exp == nil || p.Exp.Op != syntax.UpperAll {
-		return false, nil
+		return "", false
 	}
-	lit, _ := firstLit(p.Exp.Word)
-	digits, ok := strings.CutPrefix(lit, misspelt)
-	if !ok {
-		return false, nil
-	}
-	text, _ := hex.DecodeString(strings.TrimRight(digits, "\n"))
-	name, _, transforms := strings.Cut(string(text), "@")
-	if transforms = transforms && validName(name); transforms && !sh.isSet(name) {
-		return true, nil
-	}
-	return true, &badSubstitution{fatal: transforms}
+	lit, _ := FirstLit(p.Exp.Word)
+	digits, ok := strings.CutPrefix(lit, unreadable)
+	inside, _ := hex.DecodeString(strings.TrimRight(digits, "\n"))
+	return string(inside), ok
 }
 
-func (sh *shell) isSet(name string) bool {
-	_, set := sh.value(sh.lookup(name))
-	return set
+// FirstLit returns the letters that a word begins with.
+func FirstLit(w *syntax.Word) (string, bool) {
+	if w == nil || len(w.Parts) == 0 {
+		return "", false
+	}
+	lit, ok := w.Parts[0].(*syntax.Lit)
+	if !ok {
+		return "", false
+	}
+	return lit.Value, true
 }

@@ -1,4 +1,5 @@
-package shell
+// Package quote writes texts as bash quotes them, and reads its escapes. It knows no shell.
+package quote
 
 import (
 	"fmt"
@@ -10,27 +11,27 @@ import (
 	"coderunner/internal/userland/printf"
 )
 
-// quote quotes a string as ${x@Q} does: in single quotes, or in $'…' where it has
+// Word quotes a string as ${x@Q} does: in single quotes, or in $'…' where it has
 // control characters.
-func quote(s string) string {
-	if needsAnsi(s) {
-		return ansiQuote(s)
+func Word(s string) string {
+	if NeedsANSI(s) {
+		return ANSI(s)
 	}
-	return singleQuoted(s)
+	return Single(s)
 }
 
-// singleQuoted quotes a string in single quotes, whatever it has.
-func singleQuoted(s string) string {
+// Single quotes a string in single quotes, whatever it has.
+func Single(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// quotePrintf quotes a string as printf %q does: with backslashes.
-func quotePrintf(s string) string {
+// Printf quotes a string as printf %q does: with backslashes.
+func Printf(s string) string {
 	if s == "" {
 		return "''"
 	}
-	if needsAnsi(s) {
-		return ansiQuote(s)
+	if NeedsANSI(s) {
+		return ANSI(s)
 	}
 	var b strings.Builder
 	for i := range len(s) {
@@ -43,44 +44,45 @@ func quotePrintf(s string) string {
 	return b.String()
 }
 
-// doubleQuote quotes a string as declare -p does.
-func doubleQuote(s string) string {
-	if needsAnsi(s) {
-		return ansiQuote(s)
+// Double quotes a string as declare -p does.
+func Double(s string) string {
+	if NeedsANSI(s) {
+		return ANSI(s)
 	}
 	var b strings.Builder
 	b.WriteByte('"')
-	escape(&b, s, "\"\\$`")
+	Escape(&b, s, "\"\\$`")
 	b.WriteByte('"')
 	return b.String()
 }
 
-// quoteIfNeeded quotes what set shows.
-func quoteIfNeeded(s string) string {
+// IfNeeded quotes what set shows.
+func IfNeeded(s string) string {
 	if s == "" {
 		return "''"
 	}
-	if hasMetas(s) || needsAnsi(s) {
-		return quote(s)
+	if HasMetas(s) || NeedsANSI(s) {
+		return Word(s)
 	}
 	return s
 }
 
-// quoteValue quotes what set shows of a value, which is nothing for "".
-func quoteValue(s string) string {
+// Value quotes what set shows of a value, which is nothing for "".
+func Value(s string) string {
 	if s == "" {
 		return ""
 	}
-	return quoteIfNeeded(s)
+	return IfNeeded(s)
 }
 
-// hasMetas reports whether a text has characters that mean something to the shell.
-func hasMetas(s string) bool {
+// HasMetas reports whether a text has characters that mean something to the shell.
+func HasMetas(s string) bool {
 	return strings.ContainsAny(s, " \t\n!\"$&'()*;<>?[\\]^`{|}") || strings.HasPrefix(s, "#") ||
 		strings.HasPrefix(s, "~") || strings.Contains(s, "=~") || strings.Contains(s, ":~")
 }
 
-func needsAnsi(s string) bool {
+// NeedsANSI reports whether a text has characters that only $'…' shows.
+func NeedsANSI(s string) bool {
 	for i, r := range s {
 		if r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD") || unicode.IsControl(r) {
 			return true
@@ -89,7 +91,8 @@ func needsAnsi(s string) bool {
 	return false
 }
 
-func ansiQuote(s string) string {
+// ANSI quotes a string in $'…'.
+func ANSI(s string) string {
 	var b strings.Builder
 	b.WriteString("$'")
 	for i, n := 0, 0; i < len(s); i += n {
@@ -114,9 +117,9 @@ func ansiQuote(s string) string {
 	return b.String()
 }
 
-// ansiC replaces the escapes of $'…', or with printfs set those of printf %b and
+// Unescape replaces the escapes of $'…', or with printfs set those of printf %b and
 // echo -e. stop reports whether \c ended the text.
-func ansiC(s string, printfs bool) (text string, stop bool) {
+func Unescape(s string, printfs bool) (text string, stop bool) {
 	var b strings.Builder
 	for s != "" && !stop {
 		at := strings.IndexByte(s, '\\')
@@ -126,7 +129,7 @@ func ansiC(s string, printfs bool) (text string, stop bool) {
 		b.WriteString(s[:at])
 		if s = s[at:]; s != "" {
 			var n int
-			text, n, stop = escapeIn(s, printfs)
+			text, n, stop = UnescapeOne(s, printfs)
 			b.WriteString(text)
 			s = s[n:]
 		}
@@ -134,8 +137,8 @@ func ansiC(s string, printfs bool) (text string, stop bool) {
 	return b.String(), stop
 }
 
-// escapeIn reads the escape at the start of s, which begins with a backslash.
-func escapeIn(s string, printfs bool) (text string, n int, stop bool) {
+// UnescapeOne reads the escape at the start of s, which begins with a backslash.
+func UnescapeOne(s string, printfs bool) (text string, n int, stop bool) {
 	if len(s) < 2 {
 		return s, len(s), false
 	}
@@ -152,9 +155,9 @@ func escapeIn(s string, printfs bool) (text string, n int, stop bool) {
 	return printf.CEscape(s, printfs)
 }
 
-// unquoteIn removes the backslashes before some characters, and both where the
+// Strip removes the backslashes before some characters, and both where the
 // character is a line's end.
-func unquoteIn(s, chars string) string {
+func Strip(s, chars string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}
@@ -168,4 +171,25 @@ func unquoteIn(s, chars string) string {
 		b.WriteByte(s[i])
 	}
 	return b.String()
+}
+
+// Traced quotes a value as a trace does, where set would write $'…' for a tab.
+func Traced(s string) string {
+	switch {
+	case HasMetas(s):
+		return Single(s)
+	case NeedsANSI(s):
+		return ANSI(s)
+	}
+	return s
+}
+
+// Escape writes s with a backslash before each of chars.
+func Escape(b *strings.Builder, s, chars string) {
+	for i := range len(s) {
+		if strings.IndexByte(chars, s[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
 }

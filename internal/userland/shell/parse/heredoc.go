@@ -1,4 +1,4 @@
-package shell
+package parse
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // endDocument ends the here-document for whose end the parser looked in vain: before the
 // parenthesis behind its delimiter, as in $(cat <<EOF … EOF), else at the end of the text.
 // As bash does, it warns. It reports whether that was the error.
-func (sh *shell) endDocument(src *source, err error) bool {
+func (src *Source) endDocument(d Dialect, err error) bool {
 	pe, _ := errors.AsType[syntax.ParseError](err)
 	quoted, ok := strings.CutPrefix(pe.Text, "unclosed here-document ")
 	if !ok || pe.Pos.Offset() == src.ended {
@@ -26,7 +26,7 @@ func (sh *shell) endDocument(src *source, err error) bool {
 		return false
 	}
 	begins := int(pe.Pos.Line())
-	lines := strings.SplitAfter(src.text, "\n")
+	lines := strings.SplitAfter(src.Text, "\n")
 	if last := len(lines) - 1; lines[last] == "" {
 		lines = lines[:last]
 	} else {
@@ -43,9 +43,9 @@ func (sh *shell) endDocument(src *source, err error) bool {
 		ends = len(lines)
 		lines = append(lines, delim+"\n")
 	}
-	wanted := src.line(ends)
-	src.asked = cmp.Or(src.asked, src.text)
-	src.text = strings.Join(lines, "")
+	wanted := src.Line(ends)
+	src.asked = cmp.Or(src.asked, src.Text)
+	src.Text = strings.Join(lines, "")
 	for i := range src.added {
 		if src.added[i] > ends {
 			src.added[i]++
@@ -53,8 +53,8 @@ func (sh *shell) endDocument(src *source, err error) bool {
 	}
 	src.added = append(src.added, ends+1)
 	slices.Sort(src.added)
-	src.opens = src.line(begins) + src.first - 1
-	src.open = fmt.Sprintf("here-document at line %d delimited by end-of-file (wanted `%s')", src.opens, delim)
-	sh.write(2, fmt.Sprintf("%s: line %d: warning: %s\n", cmp.Or(src.name, sh.name), wanted+src.first-1, src.open))
+	src.Opens = src.Line(begins) + src.First - 1
+	src.Open = fmt.Sprintf("here-document at line %d delimited by end-of-file (wanted `%s')", src.Opens, delim)
+	d.Warn(wanted+src.First-1, src.Open)
 	return true
 }
