@@ -150,6 +150,9 @@ func (fsys *FS) Usage() (bytes int64, nodes int) {
 	return fsys.bytes.used.Load(), int(fsys.names.used.Load())
 }
 
+// Peak returns the most bytes that were charged at once.
+func (fsys *FS) Peak() int64 { return fsys.bytes.peak.Load() }
+
 // Reserve charges n bytes that someone else holds for the guest to MaxBytes,
 // if they are within. Unreserve gives them back.
 func (fsys *FS) Reserve(n int64) bool { return fsys.bytes.take(n) }
@@ -160,6 +163,7 @@ func (fsys *FS) Unreserve(n int64) { fsys.bytes.give(n) }
 // budget is a number of things that may exist at once.
 type budget struct {
 	used   atomic.Int64
+	peak   atomic.Int64 // the most that was used
 	max    int64
 	beside func() int64 // what others use of it; nil: nothing
 }
@@ -172,8 +176,14 @@ func (b *budget) take(n int64) bool {
 		if n > b.max-used-b.others() {
 			return false
 		}
-		if b.used.CompareAndSwap(used, used+n) {
-			return true
+		if !b.used.CompareAndSwap(used, used+n) {
+			continue
+		}
+		for used += n; ; {
+			peak := b.peak.Load()
+			if used <= peak || b.peak.CompareAndSwap(peak, used) {
+				return true
+			}
 		}
 	}
 }
