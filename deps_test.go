@@ -87,6 +87,7 @@ const imports = `
 	internal/sandbox:
 	internal/sysmem:
 	internal/testcache:
+	internal/testsignal:
 	internal/versions: internal/fetch
 
 	# runners
