@@ -87,7 +87,7 @@ const imports = `
 	internal/sandbox:
 	internal/sysmem:
 	internal/testcache:
-	internal/testsignal:
+	internal/testchild:
 	internal/versions: internal/fetch
 
 	# runners
