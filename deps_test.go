@@ -93,6 +93,7 @@ const imports = `
 	internal/sandbox:
 	internal/sysmem:
 	internal/testcache:
+	internal/testchild:
 	internal/versions: internal/fetch
 
 	# runners
