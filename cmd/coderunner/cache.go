@@ -81,7 +81,7 @@ func newCachePrune(cfg *Config, asJSON *bool) *cobra.Command {
 			}
 			return withCache(*cfg, func(c *cache.Cache) error {
 				removed, err := c.Prune(cmd.Context(), time.Duration(days)*24*time.Hour)
-				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed, 0), err)
+				return errors.Join(printRemoved(os.Stdout, *asJSON, c, removed), err)
 			})
 		},
 	}
@@ -93,15 +93,15 @@ func newCacheClear(cfg *Config, asJSON *bool) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:   "clear",
-		Short: "Remove everything in the cache",
+		Short: "Remove everything in the cache; sessions stay",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withCache(*cfg, func(c *cache.Cache) error {
 				if users := c.Users(); len(users) > 0 && !force {
 					return fmt.Errorf("clear %s: it is in use by process %s; hint: end it first, or use --force: its runs may fail until it has fetched things again", c.Root(), join(users))
 				}
-				removed, err := c.Clear(cmd.Context())
-				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed, 0), err)
+				removed, err := c.Clear(cmd.Context(), cfg.SessionDir)
+				return errors.Join(printRemoved(os.Stdout, *asJSON, c, removed), err)
 			})
 		},
 	}
@@ -151,6 +151,21 @@ func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries
 		return err
 	}
 	return printSum(w, c, len(entries), name, entries, limit)
+}
+
+// printRemoved prints what was removed, a line for each sort of content.
+func printRemoved(w io.Writer, asJSON bool, c *cache.Cache, removed []cache.Entry) error {
+	if asJSON {
+		return printEntries(w, true, c, "removed", removed, 0)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, line := range sums(removed) {
+		fmt.Fprintf(table, "%s\t  %s (%d)\n", humanSize(line.size), line.name, line.count)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return printSum(w, c, len(removed), "removed", removed, 0)
 }
 
 func verifyCache(ctx context.Context, c *cache.Cache, remove, asJSON bool) error {

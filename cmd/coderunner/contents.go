@@ -33,6 +33,31 @@ var sorts = map[string]string{
 	"sha256": "downloads", "sha512": "downloads",
 }
 
+// sums returns the sums of entries by sort, without a look at the disk: the entries may
+// be gone.
+func sums(entries []cache.Entry) (lines []*content) {
+	found := map[string]*content{}
+	for _, e := range entries {
+		sort := cmp.Or(sorts[e.Kind], "other")
+		switch {
+		case e.Section == cache.Tools && e.Key == "deno":
+			sort = "Deno's packages"
+		case e.Section == cache.Trees && e.Kind == "npm":
+			sort = "runtimes"
+		case e.Section == cache.Trees && e.Kind == "wheel":
+			sort = "Python packages"
+		}
+		if found[sort] == nil {
+			found[sort] = &content{name: sort}
+			lines = append(lines, found[sort])
+		}
+		found[sort].count++
+		found[sort].size += e.Size
+	}
+	slices.SortFunc(lines, func(a, b *content) int { return strings.Compare(a.name, b.name) })
+	return lines
+}
+
 // packageSorts are the sorts of content that are packages, in the order they are
 // listed.
 var packageSorts = []string{"runtime", "python", "npm"}
