@@ -182,6 +182,7 @@ func (x *session) blob(name string) string { return filepath.Join(x.path, blobsN
 // clone returns a copy with its own lists.
 func (s *state) clone() *state {
 	c := *s
+	c.Status = "" // of the program that made s
 	c.Files, c.Languages = slices.Clone(s.Files), maps.Clone(s.Languages)
 	if c.Languages == nil {
 		c.Languages = map[string]language{}
