@@ -72,6 +72,7 @@ const imports = `
 
 	# what is trusted, without a word of a language
 	cache: internal/procdir
+	cache/contents: cache
 	internal/bench:
 	internal/builder: cache internal/recent
 	internal/clients:
@@ -112,7 +113,9 @@ const imports = `
 	runners/runnertest: internal/sample runners
 
 	# what serves them
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/notebook internal/sandbox internal/server internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
+	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/server internal/session runners runners/bash runners/deno
+	internal/backend: cache cache/contents internal/compiler internal/intercept internal/netpolicy internal/sandbox internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
+	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions runners runners/deno
 	internal/answer: internal/images runners
 	internal/compiler: pyodide
 	internal/httpserve: internal/server internal/session runners
@@ -144,12 +147,12 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: internal/userland/commands/text pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox pyodide internal/machine/hostdir pyodide/linmem runners/deno/guard
-	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sync: cache internal/backend internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
-	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index
+	golang.org/x/net: internal/backend internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/text: cmd/coderunner internal/userland/commands/text
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python
+	go.uber.org/zap: cmd/coderunner internal/backend internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python
 	github.com/minio/minio-go/v7: internal/session/bucket
 	github.com/prometheus/client_golang: internal/httpserve
 	github.com/coreos/go-oidc/v3: internal/httpserve

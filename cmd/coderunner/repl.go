@@ -93,12 +93,13 @@ var errInterrupted = errors.New("interrupted")
 const temporary = "repl"
 
 func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
-	b, err := openBackend(cfg, o.language, 1, newLogger(zap.WarnLevel))
+	cfg.Ahead = 1
+	b, err := cfg.open(o.language, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	p := &repl{replOptions: o, cfg: cfg, runner: b.languages()[o.language]}
+	p := &repl{replOptions: o, cfg: cfg, runner: b.Runners[o.language]}
 	p.stdout, p.stderr = openStreams(-1)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // see run
 	if o.session == "" {
@@ -108,7 +109,7 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(cfg.SessionDir)) }()
 	}
-	if p.store, err = openSessions(cfg, b.cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err != nil {
+	if p.store, err = cfg.OpenSessions(b.Cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err != nil {
 		return err
 	}
 	if p.given, err = p.has(ctx); err != nil {
