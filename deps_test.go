@@ -113,12 +113,13 @@ const imports = `
 	runners/runnertest: internal/sample runners
 
 	# what serves them
-	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/server internal/session runners runners/bash runners/deno
+	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/repl internal/server internal/session runners
 	internal/backend: cache cache/contents internal/compiler internal/intercept internal/netpolicy internal/sandbox internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
 	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions runners runners/deno
 	internal/answer: internal/images runners
 	internal/compiler: pyodide
 	internal/httpserve: internal/server internal/session runners
+	internal/repl: internal/session runners runners/bash runners/deno
 	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
 	internal/session: runners
 	internal/session/bucket: internal/session
@@ -139,7 +140,7 @@ const capabilities = `
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner
-	github.com/peterh/liner: cmd/coderunner
+	github.com/peterh/liner: internal/repl
 	github.com/google/shlex: cmd/coderunner
 	github.com/dlclark/regexp2: internal/userland/regex
 	github.com/itchyny/gojq: internal/userland/commands/jq
