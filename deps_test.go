@@ -86,6 +86,7 @@ const imports = `
 	internal/recent:
 	internal/sample:
 	internal/sandbox:
+	internal/stdin:
 	internal/sysmem:
 	internal/testcache:
 	internal/versions: internal/fetch
@@ -102,6 +103,7 @@ const imports = `
 	runners/deno/jsparse:
 	runners/host: internal/procdir internal/process internal/sandbox runners
 	runners/python: cache internal/builder internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/commands internal/userland/commands/web internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
+	runners/python/encoding:
 	runners/python/hostdirs: pyodide runners
 	runners/python/imports: runners/python/requirement runners/python/wheel
 	runners/python/index:
@@ -113,7 +115,7 @@ const imports = `
 	runners/runnertest: internal/sample runners
 
 	# what serves them
-	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/repl internal/server internal/session runners
+	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/repl internal/server internal/session internal/stdin runners runners/python/encoding
 	internal/backend: cache cache/contents internal/compiler internal/intercept internal/netpolicy internal/sandbox internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
 	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions runners runners/deno
 	internal/answer: internal/images runners
@@ -147,11 +149,11 @@ const capabilities = `
 	github.com/ulikunitz/xz: internal/userland/commands/archive
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: internal/userland/commands/text pyodide/hashlib
-	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox pyodide internal/machine/hostdir pyodide/linmem runners/deno/guard
+	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox internal/stdin pyodide internal/machine/hostdir pyodide/linmem runners/deno/guard
 	golang.org/x/sync: cache internal/backend internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
 	golang.org/x/image: internal/images
 	golang.org/x/net: internal/backend internal/httpserve runners/deno/guard runners/python/index
-	golang.org/x/text: cmd/coderunner internal/userland/commands/text
+	golang.org/x/text: internal/userland/commands/text runners/python/encoding
 	golang.org/x/tools/txtar: runners/runnertest
 	go.uber.org/zap: cmd/coderunner internal/backend internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python
 	github.com/minio/minio-go/v7: internal/session/bucket
