@@ -12,6 +12,19 @@ import (
 	"coderunner/runners"
 )
 
+// signalGrace is how long a command may take to end after a signal. Some things
+// cannot be cancelled: a file that does not open, a compilation. What they leave
+// unfinished nobody trusts, and the next process removes it.
+const signalGrace = 3 * time.Second
+
+// signalError is the cause of a context that a signal ended.
+type signalError struct{ syscall.Signal }
+
+func (e signalError) Error() string { return e.Signal.String() }
+
+// exitCode is the shell's for a command that the signal ended.
+func (e signalError) exitCode() int { return 128 + int(e.Signal) }
+
 // taker, if there is one, is offered each SIGINT and SIGTERM. It reports whether the
 // command goes on.
 var taker atomic.Pointer[func(syscall.Signal) bool]

@@ -1,9 +1,9 @@
-package main
+package encoding
 
 import "testing"
 
-// TestDecoded has programs that are not UTF-8.
-func TestDecoded(t *testing.T) {
+// TestDecode has programs that are not UTF-8.
+func TestDecode(t *testing.T) {
 	for code, want := range map[string]string{
 		"a = 'é'":                                       "a = 'é'",
 		"# -*- coding: latin-1 -*-\na = '\xe9'":         "# -*- coding: latin-1 -*-\na = 'é'",
@@ -14,7 +14,7 @@ func TestDecoded(t *testing.T) {
 		"1\n2\n# coding: latin-1\n'\xe9'":               "a.py:4: not UTF-8 (byte 0xe9): save it as UTF-8, or name its encoding in the first line (# coding: latin-1)",
 		"'\xe9":                                         "a.py:1: not UTF-8 (byte 0xe9): save it as UTF-8, or name its encoding in the first line (# coding: latin-1)",
 	} {
-		got, err := decoded("a.py", code)
+		got, err := Decode("a.py", code)
 		if err != nil {
 			got = err.Error()
 		}

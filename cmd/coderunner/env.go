@@ -21,7 +21,7 @@ var (
 var everywhere = []string{"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"}
 
 // tellVariables says which of our variables a program asks for that it does not see.
-func tellVariables(req runners.Request, sees func(name string) bool, warn io.Writer) {
+func tellVariables(req runners.Request, sees func(name, value string) bool, warn io.Writer) {
 	var names []string
 	look := func(code string, l runners.Language) {
 		asks := asksVariable
@@ -30,7 +30,7 @@ func tellVariables(req runners.Request, sees func(name string) bool, warn io.Wri
 		}
 		for _, m := range asks.FindAllStringSubmatch(code, maxLookups) {
 			name := strings.Join(m[1:], "")
-			if value := os.Getenv(name); value != "" && !sees(name) && !slices.Contains(everywhere, name) {
+			if value := os.Getenv(name); value != "" && !sees(name, value) && !slices.Contains(everywhere, name) {
 				names = append(names, name)
 			}
 		}

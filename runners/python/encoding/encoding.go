@@ -1,4 +1,10 @@
-package main
+// Package encoding reads Python programs that are not UTF-8 but in the encoding that
+// they name.
+//
+// # Sources
+//
+// PEP 263.
+package encoding
 
 import (
 	"fmt"
@@ -11,18 +17,16 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// declaredEncoding matches the line by which a Python program names its encoding, one of the
-// first two: PEP 263.
-var declaredEncoding = regexp.MustCompile(`^(?:[ \t\f]*(?:#.*)?\r?\n)?[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
+// declared is the line by which a program names its encoding, one of the first two.
+const declared = `^(?:[ \t\f]*(?:#.*)?\r?\n)?[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`
 
-// decoded returns the text of a Python program that is not UTF-8 but in the encoding that it
-// names.
-func decoded(file, code string) (string, error) {
+// Decode returns the text of a program, whose name is for errors.
+func Decode(file, code string) (string, error) {
 	if utf8.ValidString(code) {
 		return code, nil
 	}
-	if m := declaredEncoding.FindStringSubmatch(code); m != nil {
-		if e := encodingNamed(m[1]); e != nil {
+	if m := regexp.MustCompile(declared).FindStringSubmatch(code); m != nil {
+		if e := named(m[1]); e != nil {
 			return e.NewDecoder().String(code)
 		}
 	}
@@ -38,8 +42,8 @@ func decoded(file, code string) (string, error) {
 		file, strings.Count(code[:at], "\n")+1, code[at])
 }
 
-// encodingNamed returns an encoding by one of Python's names, nil if it is not known.
-func encodingNamed(name string) encoding.Encoding {
+// named returns an encoding by one of Python's names, nil if it is not known.
+func named(name string) encoding.Encoding {
 	switch name = strings.ToLower(name); strings.ReplaceAll(name, "_", "-") {
 	case "latin-1", "latin1", "iso-8859-1", "l1": // for the index, Windows-1252
 		return charmap.ISO8859_1

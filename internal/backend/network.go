@@ -1,4 +1,4 @@
-package main
+package backend
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func openNetwork(cfg Config) (netpolicy.Options, *intercept.Interceptor, error) 
 	}
 	i, err := intercept.New(cfg.Secrets)
 	if err == nil && cfg.Record != "" {
-		i.Record(ownVersion())
+		i.Record(cfg.Version)
 	}
 	if err == nil && cfg.Replay != "" {
 		err = i.Replay(cfg.Replay)
@@ -36,9 +36,28 @@ func openNetwork(cfg Config) (netpolicy.Options, *intercept.Interceptor, error) 
 	return o, i, err
 }
 
-func setSecrets(c *Config, v string) (err error) {
-	c.Secrets, err = intercept.ParseSecrets(v, os.LookupEnv)
-	return err
+// SaveRecording writes the exchanges of the programs that have run to the file that the
+// configuration names, if it names one.
+func (b *Backend) SaveRecording() error {
+	if b.cfg.Record == "" {
+		return nil
+	}
+	return b.intercept.Save(b.cfg.Record)
+}
+
+// networkEnv returns the variables for proxies and certificates. Deno gets them, since
+// it fetches npm and JSR packages itself.
+func networkEnv() map[string]string {
+	env := map[string]string{}
+	for _, name := range []string{
+		"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy",
+		"SSL_CERT_FILE", "SSL_CERT_DIR",
+	} {
+		if v := os.Getenv(name); v != "" {
+			env[name] = v
+		}
+	}
+	return env
 }
 
 // redacting runs programs and replaces the secrets in what they print and return.

@@ -1,4 +1,4 @@
-package main
+package repl
 
 import (
 	"slices"
@@ -20,13 +20,13 @@ func TestComplete(t *testing.T) {
 		{runners.TypeScript, "con", "console", "continent"},
 		{runners.Python, "na", "name", "$name"},
 	} {
-		p := &repl{replOptions: replOptions{language: c.language}, names: []string{"name"}}
+		p := &repl{Config: Config{Language: c.language}, names: []string{"name"}}
 		list := p.complete(c.word)
 		if !slices.Contains(list, c.want) || slices.Contains(list, c.lack) {
 			t.Errorf("complete(%s, %q) = %q, want %q and not %q", c.language, c.word, list, c.want, c.lack)
 		}
 	}
-	p := &repl{replOptions: replOptions{language: runners.Bash}}
+	p := &repl{Config: Config{Language: runners.Bash}}
 	if n := len(p.complete("")); n != maxCompletions {
 		t.Errorf("%d completions, want %d: the editor would ask, and wait for more than a line", n, maxCompletions)
 	}

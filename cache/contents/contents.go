@@ -1,29 +1,29 @@
-package main
+// Package contents tells what the entries of a cache are: packages, runtimes, compiled
+// code, downloads. It knows the kinds and keys that the runners and package fetch give
+// their entries, which package cache does not.
+package contents
 
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"coderunner/cache"
-	"coderunner/runners/python"
 )
 
-// content is a line of cache list: a package, or everything of one sort.
-type content struct {
-	name  string
-	sort  string
-	count int
-	size  int64
-	used  time.Time
+// Line is a package, or everything of one sort.
+type Line struct {
+	Name  string
+	Sort  string // "runtime", "python" or "npm"; "" if it is not one package
+	Count int    // of entries
+	Size  int64  // bytes
+	Used  time.Time
 }
 
 // sorts are the lines for entries that are not of one package, by kind.
@@ -33,25 +33,63 @@ var sorts = map[string]string{
 	"sha256": "downloads", "sha512": "downloads",
 }
 
+// Sums returns the sums of entries by sort, in the order of their names. It does not
+// look at the disk: the entries may be gone.
+func Sums(entries []cache.Entry) (lines []*Line) {
+	for _, e := range entries {
+		name := cmp.Or(sorts[e.Kind], "other")
+		switch {
+		case e.Section == cache.Tools && e.Key == "deno":
+			name = "Deno's packages"
+		case e.Section == cache.Trees && e.Kind == "npm":
+			name = "runtimes"
+		case e.Section == cache.Trees && e.Kind == "wheel":
+			name = "Python packages"
+		}
+		i := slices.IndexFunc(lines, func(l *Line) bool { return l.Name == name })
+		if i < 0 {
+			i, lines = len(lines), append(lines, &Line{Name: name})
+		}
+		lines[i].add(e)
+	}
+	slices.SortFunc(lines, func(a, b *Line) int { return strings.Compare(a.Name, b.Name) })
+	return lines
+}
+
+func (l *Line) add(e cache.Entry) {
+	l.Count++
+	l.Size += e.Size
+	if e.Used.After(l.Used) {
+		l.Used = e.Used
+	}
+}
+
+// Sizes returns how much of the entries counts against the cache's limit, and how much
+// does not: sessions.
+func Sizes(entries []cache.Entry) (counted, sessions int64) {
+	for _, e := range entries {
+		if e.Counts() {
+			counted += e.Size
+		} else {
+			sessions += e.Size
+		}
+	}
+	return counted, sessions
+}
+
 // packageSorts are the sorts of content that are packages, in the order they are
 // listed.
 var packageSorts = []string{"runtime", "python", "npm"}
 
-// contents returns the packages in the cache, by language and name, and then the
-// sums of the rest.
-func contents(ctx context.Context, entries []cache.Entry) []*content {
-	found := map[string]*content{}
+// Lines returns the packages among entries, by language and name, and then the sums of
+// the rest.
+func Lines(ctx context.Context, entries []cache.Entry) []*Line {
+	found := map[string]*Line{}
 	add := func(key, sort, name string, e cache.Entry) {
-		at := found[key]
-		if at == nil {
-			at = &content{name: name, sort: sort}
-			found[key] = at
+		if found[key] == nil {
+			found[key] = &Line{Name: name, Sort: sort}
 		}
-		at.count++
-		at.size += e.Size
-		if e.Used.After(at.used) {
-			at.used = e.Used
-		}
+		found[key].add(e)
 	}
 	var rest []cache.Entry
 	for _, e := range entries {
@@ -83,56 +121,21 @@ func contents(ctx context.Context, entries []cache.Entry) []*content {
 		sort := cmp.Or(sorts[e.Kind], "other")
 		add(sort, "", sort, e)
 	}
-	lines := make([]*content, 0, len(found))
-	for _, line := range found {
-		lines = append(lines, line)
-	}
-	slices.SortFunc(lines, func(a, b *content) int {
-		place := func(c *content) int { return slices.Index(append(packageSorts, ""), c.sort) }
-		return cmp.Or(place(a)-place(b), strings.Compare(a.name, b.name), strings.Compare(a.sort, b.sort))
+	return slices.SortedFunc(maps.Values(found), func(a, b *Line) int {
+		place := func(l *Line) int { return slices.Index(append(packageSorts, ""), l.Sort) }
+		return cmp.Or(place(a)-place(b), strings.Compare(a.Name, b.Name), strings.Compare(a.Sort, b.Sort))
 	})
-	return lines
 }
 
-// printContents prints the packages in the cache, the sums of the rest and of all.
-func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []cache.Entry, limit int64) error {
-	packages := 0
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	for _, line := range contents(ctx, entries) {
-		text := printable(line.sort + " " + line.name)
-		if line.sort == "" {
-			text = fmt.Sprintf("%s (%d)", line.name, line.count)
-		} else {
-			packages++
-		}
-		fmt.Fprintf(table, "%s\t%s\t  %s\n", humanSize(line.size), humanAge(time.Since(line.used)), text)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	return printSum(w, c, packages, "packages", entries, limit)
-}
-
-// printSum prints what counts against the cache's limit, and below it what does not.
-func printSum(w io.Writer, c *cache.Cache, n int, name string, entries []cache.Entry, limit int64) error {
-	counted, apart := countedSize(entries)
-	_, err := fmt.Fprintf(w, "%d %s, %s%s in %s\n", n, name, humanSize(counted), ofLimit(limit), c.Root())
-	if err == nil && apart > 0 {
-		_, err = fmt.Fprintf(w, "besides, sessions: %s (coderunner sessions; CODE_RUNNER_SESSION_DISK limits them)\n", humanSize(apart))
-	}
-	return err
-}
-
-// cachedPackages returns the cached packages of programs, "six 1.17.0", those that
-// were used last first, for Python and npm. Nothing is measured, which would take
-// seconds.
-func cachedPackages(ctx context.Context, c *cache.Cache) (map[string][]string, error) {
+// Packages returns the cached packages of programs, "six 1.17.0", those that were used
+// last first, for Python and npm. Nothing is measured, which would take seconds.
+func Packages(ctx context.Context, c *cache.Cache) (map[string][]string, error) {
 	wheels, err := c.List(ctx, "wheel")
 	names := map[string][]string{}
 	add := func(sort string, list []cache.Entry, name func(cache.Entry) string) {
 		slices.SortStableFunc(list, func(a, b cache.Entry) int { return b.Used.Compare(a.Used) })
 		for _, e := range list {
-			if text := printable(name(e)); !slices.Contains(names[sort], text) {
+			if text := Printable(name(e)); !slices.Contains(names[sort], text) {
 				names[sort] = append(names[sort], text)
 			}
 		}
@@ -142,32 +145,21 @@ func cachedPackages(ctx context.Context, c *cache.Cache) (map[string][]string, e
 	return names, err
 }
 
-// compiledPackages returns the names of the cached Python packages with machine
-// code, those that were used last first.
-func compiledPackages(ctx context.Context, c *cache.Cache) (names []string) {
+// Compiled returns the names of the cached Python packages with machine code, those
+// that were used last first.
+func Compiled(ctx context.Context, c *cache.Cache) (names []string) {
 	wheels, err := c.List(ctx, "wheel")
 	if err != nil {
 		return nil // a list for readers, and the next run tells what is wrong
 	}
 	slices.SortStableFunc(wheels, func(a, b cache.Entry) int { return b.Used.Compare(a.Used) })
 	for _, e := range wheels {
-		name, _, _ := strings.Cut(printable(wheelName(e)), " ")
+		name, _, _ := strings.Cut(Printable(wheelName(e)), " ")
 		if isCompiled(e) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	return names
-}
-
-// missingPackages returns the compiled packages that are not in the cache and cannot
-// be installed.
-func (b *backend) missingPackages(ctx context.Context) []string {
-	p, ok := b.python.(*python.Runner)
-	if !ok {
-		return nil
-	}
-	here := compiledPackages(ctx, b.cache)
-	return slices.DeleteFunc(p.Missing(ctx), func(name string) bool { return slices.Contains(here, name) })
 }
 
 // isCompiled reports whether an unpacked wheel says that it has machine code.

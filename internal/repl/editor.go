@@ -1,20 +1,14 @@
-package main
+package repl
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/peterh/liner"
-
-	"coderunner/internal/session"
-	"coderunner/runners"
-	"coderunner/runners/bash"
 )
 
 // editor reads lines at a terminal, with a history and completion.
@@ -27,7 +21,7 @@ type editor struct {
 }
 
 // openEditor takes the terminal for the repl.
-func openEditor(p *repl) (*editor, error) {
+func openEditor(r *repl) (*editor, error) {
 	dir := os.Getenv("XDG_STATE_HOME")
 	if dir == "" {
 		home, err := os.UserHomeDir()
@@ -36,7 +30,7 @@ func openEditor(p *repl) (*editor, error) {
 		}
 		dir = filepath.Join(home, ".local", "state")
 	}
-	e := &editor{history: filepath.Join(dir, "coderunner", "history-"+family(p.language))}
+	e := &editor{history: filepath.Join(dir, "coderunner", "history-"+family(r.Language))}
 	if err := e.openKeys(); err != nil {
 		return nil, err
 	}
@@ -50,7 +44,7 @@ func openEditor(p *repl) (*editor, error) {
 		if word == "" {
 			return head, []string{"    "}, tail
 		}
-		return head[:at], p.complete(word), tail
+		return head[:at], r.complete(word), tail
 	})
 	if f, err := os.Open(e.history); err == nil {
 		_, _ = e.ReadHistory(f) // what cannot be read is not there
@@ -138,67 +132,3 @@ func (e *editor) Close() error {
 	_, write := e.WriteHistory(f)
 	return errors.Join(err, write, f.Close())
 }
-
-// family is the language whose history and words a repl has.
-func family(l runners.Language) string {
-	if l == runners.Python || l == runners.Bash {
-		return string(l)
-	}
-	return "typescript"
-}
-
-// keywords are what is completed besides a session's names.
-var keywords = map[string][]string{
-	"python": {"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "False", "finally", "for", "from", "global", "if", "import", "in", "is",
-		"lambda", "None", "nonlocal", "not", "or", "pass", "raise", "return", "True", "try", "while", "with", "yield"},
-	"bash": {"alias", "break", "case", "continue", "declare", "done", "echo", "elif", "else", "esac", "eval", "exec", "exit", "export", "false", "for", "function", "getopts", "if", "in", "local", "mapfile",
-		"printf", "read", "readonly", "return", "select", "set", "shift", "shopt", "source", "test", "then", "time", "trap", "true", "type", "unset", "until", "wait", "while"},
-	"typescript": {"Array", "async", "await", "BigInt", "break", "case", "catch", "class", "console", "const", "continue", "Date", "default", "delete", "Deno", "display", "do", "else", "Error", "export", "extends",
-		"false", "finally", "for", "function", "if", "import", "in", "instanceof", "interface", "JSON", "let", "Map", "Math", "new", "null", "Number", "Object", "of", "Promise", "process", "RegExp", "require",
-		"return", "Set", "String", "super", "switch", "this", "throw", "true", "try", "type", "typeof", "undefined", "var", "void", "while", "yield"},
-}
-
-// completions is what lists the completions of a name of Python, and is rolled
-// back.
-const completions = `import rlcompleter, sys
-_completer = rlcompleter.Completer(globals())
-for _i in range(200):
-    _found = _completer.complete(sys.argv[1], _i)
-    if not _found: break
-    print(_found.rstrip("()"))
-raise SystemExit(1)
-`
-
-// complete returns the completions of a name.
-func (p *repl) complete(word string) (list []string) {
-	names := slices.Concat(p.names, keywords[family(p.language)])
-	if p.language == runners.Bash {
-		names = slices.Concat(names, bash.Commands())
-		for _, name := range p.names {
-			names = append(names, "$"+name)
-		}
-	}
-	if p.language == runners.Python && strings.Contains(word, ".") {
-		out, err := p.store.Run(context.Background(), session.Call{Session: p.session, Rollback: true, Request: runners.Request{
-			Language: p.language, Code: completions, Args: []string{word}, Limits: p.cfg.Limits,
-		}}, p.runner.Run)
-		if err != nil {
-			return nil
-		}
-		names = strings.Fields(out.Stdout)
-	}
-	for _, name := range names {
-		if strings.HasPrefix(name, word) {
-			list = append(list, name)
-		}
-	}
-	slices.Sort(list)
-	if list = slices.Compact(list); len(list) > maxCompletions { // the first and last have their prefix in common
-		list = append(list[:maxCompletions-1], list[len(list)-1])
-	}
-	return list
-}
-
-// maxCompletions bounds the names that Tab shows: of more, the editor would ask whether
-// to show them, in the middle of a line.
-const maxCompletions = 100

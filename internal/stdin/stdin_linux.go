@@ -1,4 +1,4 @@
-package main
+package stdin
 
 import (
 	"errors"
@@ -20,8 +20,9 @@ type peeker struct {
 	done int64 // bytes of these that are no longer in f
 }
 
-// peek returns f as a peeker, or f itself if it is something else.
-func peek(f *os.File) io.Reader {
+// Peek returns f so that what the program does not read stays in it for others, or f
+// itself where that cannot be.
+func Peek(f *os.File) io.Reader {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -91,7 +92,8 @@ func (p *peeker) Consumed(n int64) {
 // keys is a terminal. It implements [runners.Keyboard].
 type keys struct{ *os.File }
 
-func terminalKeys(f *os.File) io.Reader { return keys{f} }
+// Keys returns a terminal that programs can switch to single keys.
+func Keys(f *os.File) io.Reader { return keys{f} }
 
 // Mode implements runners.Keyboard.
 func (k keys) Mode(lines, echo bool) (restore func()) {
