@@ -63,6 +63,9 @@ func (b *budgets) Usage() (bytes int64, nodes int) {
 	return b.bytes.used.Load(), int(b.names.used.Load())
 }
 
+// Peak returns the most bytes that were charged at once.
+func (b *budgets) Peak() int64 { return b.bytes.peak.Load() }
+
 // Reserve charges n bytes that someone else holds for the guest to MaxBytes,
 // if they are within. Unreserve gives them back.
 func (b *budgets) Reserve(n int64) bool { return b.bytes.take(n) }
@@ -73,6 +76,7 @@ func (b *budgets) Unreserve(n int64) { b.bytes.give(n) }
 // budget is a number of things that may exist at once.
 type budget struct {
 	used   atomic.Int64
+	peak   atomic.Int64 // the most that was used
 	max    int64
 	beside func() int64 // what others use of it; nil: nothing
 }
@@ -85,8 +89,14 @@ func (b *budget) take(n int64) bool {
 		if n > b.max-used-b.others() {
 			return false
 		}
-		if b.used.CompareAndSwap(used, used+n) {
-			return true
+		if !b.used.CompareAndSwap(used, used+n) {
+			continue
+		}
+		for used += n; ; {
+			peak := b.peak.Load()
+			if used <= peak || b.peak.CompareAndSwap(peak, used) {
+				return true
+			}
 		}
 	}
 }
