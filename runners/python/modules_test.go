@@ -74,36 +74,6 @@ func TestSharedNames(t *testing.T) {
 	}
 }
 
-// TestTypeguard parses a module once, and shows typeguard no more of it than a
-// function needs.
-func TestTypeguard(t *testing.T) {
-	x := newIndex(t)
-	x.add(pure("typeguard", "4.0", map[string]string{
-		"typeguard/__init__.py": "",
-		"typeguard/_decorators.py": "import ast, inspect, sys\ndef instrument(f):\n" +
-			"  tree = ast.parse(inspect.getsource(sys.modules[f.__module__]))\n  f.tree = ast.unparse(ast.fix_missing_locations(tree)); return tree.body[1].body[0]\n",
-		"checked.py": "import os\nclass A:\n  def f(self): pass\n  @property\n  def f(self): return 1\n  def g(self): pass\nx = {}\ndef h(): return lambda: 0\n",
-	}))
-	o := run(t, x.newRunner(base{}, false, t.TempDir()), `from typeguard._decorators import instrument
-import checked
-g = checked.A.g
-assert instrument(g) is instrument(g)
-f = checked.A.f.fget
-instrument(f)
-inner = checked.h()
-instrument(inner)
-[g.tree == """import os
-
-class A:
-
-    def g(self):
-        pass
-
-def h():
-    return lambda: 0""", 'return 1' in f.tree, 'g' in f.tree, 'pass' in f.tree, 'x = {}' in inner.tree]`)
-	value(t, o, "[True, True, False, False, True]")
-}
-
 // A name that no index has may be a slip.
 func TestMeantModules(t *testing.T) {
 	x := newIndex(t)

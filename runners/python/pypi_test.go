@@ -107,22 +107,13 @@ except TypeError as e: why = str(e)
  orjson.dumps([1], option=orjson.OPT_INDENT_2), orjson.dumps({"f": orjson.Fragment(b"[1]")}))
 `
 
-// hypothesisProgram has a failing test and one of text, and compares what is known of a
-// codec with what the package finds out by trying some characters.
-const hypothesisProgram = `from types import SimpleNamespace
-from hypothesis import given, strategies as st
-from hypothesis.internal import charmap
-@given(st.text())
-def test_text(s): assert s.encode().decode() == s
-test_text()
+// hypothesisProgram has a failing test.
+const hypothesisProgram = `from hypothesis import given, strategies as st
 @given(st.lists(st.integers()))
 def test_unique(xs): assert len(set(xs)) == len(xs)
 try: test_unique()
 except AssertionError as e: why = "".join(e.__notes__).split("\n")[1].strip(" ,")
-known = charmap.intervals_from_codec
-tried = [c.cell_contents for c in known.__wrapped__.__closure__ if hasattr(c.cell_contents, "__wrapped__")][0]
-charmap.sys = SimpleNamespace(maxunicode=0xE100)
-why, *([[(lo, min(hi, 0xE100)) for lo, hi in i.intervals] for i in known(c)] == [list(i.intervals) for i in tried(c)] for c in ("utf-8", "ascii"))
+why
 `
 
 // Packages as the index has them.
@@ -143,7 +134,7 @@ func TestRegistryPackages(t *testing.T) {
 		{"levenshtein", "import Levenshtein as L\na, b = ['newspaper', 'litter bin', 'tinny', 'antelope'], ['caribou', 'sausage', 'gorn', 'woody']\nL.distance('kitten', 'sitting'), L.ratio('hello', 'hallo'), round(L.seqratio(a, b), 6), round(L.setratio(a, b), 6), L.setmedian(['abc', 'abd', 'ab']), L.median(['xbc', 'abx', 'axc'])", nil, "(3, 0.8, 0.215179, 0.281845, 'abc', 'abc')"},
 		{"zstandard", "import io, zstandard as z\nd = b'abc' * 999\nc = z.ZstdCompressor(level=5, threads=-1)\nb, w = io.BytesIO(), io.BytesIO()\nwith c.stream_writer(b, closefd=False) as f:\n  f.write(d[:9]); f.flush(); f.write(d[9:])\no = z.ZstdDecompressor().decompressobj()\nwith z.open('f.zst', 'wt') as f: f.write('text')\nc.copy_stream(io.BytesIO(d), w)\nz.decompress(c.compress(d)) == o.decompress(b.getvalue()) == z.ZstdDecompressor().stream_reader(w.getvalue()).read() == d, o.eof, z.open('f.zst', 'rt').read()", nil, "(True, True, 'text')"},
 		{"coverage", "import coverage, io\nc = coverage.Coverage()\nc.start()\nimport argparse\ndef f(): return argparse.ArgumentParser('x')\nf()\nc.stop()\nc.save(); list(c.get_data().measured_files())", nil, "['/home/user/main.py']"},
-		{"hypothesis", hypothesisProgram, nil, "('xs=[0, 0]', True, True)"},
+		{"hypothesis", hypothesisProgram, nil, "'xs=[0, 0]'"},
 		{"inflect", "import inflect\np = inflect.engine()\ntry:\n  p.plural(5)\nexcept Exception as e:\n  x = type(e).__name__\np.plural('mouse'), x", nil, "('mice', 'TypeCheckError')"},
 		{"blake3", "from blake3 import blake3\nd = bytes(i % 251 for i in range(5000))\nblake3(b'').hexdigest()[:16], blake3(d).hexdigest()[:16], blake3(d, key=d[:32]).update(d).hexdigest(4, seek=61), blake3(d, derive_key_context='x').hexdigest()[:16]", nil, "('af1349b9f5f9a1a6', 'ee78d92070de3df1', '7a4e6c63', 'c8dd70a0f8c3d210')"},
 		{"rich", "import io\nfrom rich.console import Console\nfrom rich.table import Table\nt = Table(title='T'); t.add_column('name'); t.add_row('ada')\nc = Console(file=io.StringIO(), width=40); c.print(t)\n'ada' in c.file.getvalue()", nil, "True"},
