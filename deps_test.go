@@ -106,7 +106,8 @@ const imports = `
 	runners/python/index:
 	runners/python/lockfile: runners/python/wheel
 	runners/python/requirement: runners/python/wheel
-	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
+	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/resolver/solver runners/python/wheel
+	runners/python/resolver/solver: runners/python/requirement
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/runnertest: internal/sample runners
@@ -144,7 +145,7 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: internal/userland/commands/text pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox pyodide internal/machine/hostdir pyodide/linmem runners/deno/guard
-	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver runners/python/resolver/solver
 	golang.org/x/image: internal/images
 	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/text: cmd/coderunner internal/userland/commands/text
@@ -161,7 +162,7 @@ const capabilities = `
 	go.yaml.in/yaml/v3: internal/clients
 	github.com/pelletier/go-toml/v2: internal/clients runners/python/requirement
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
-	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver
+	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver runners/python/resolver/solver
 `
 
 // parse reads a table of "name: word word" with comments behind "#".
