@@ -117,7 +117,8 @@ const imports = `
 	runners/python/lockfile: runners/python/wheel
 	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/userland/commands internal/userland/commands/web pyodide runners
 	runners/python/requirement: runners/python/wheel
-	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
+	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/resolver/solver runners/python/wheel
+	runners/python/resolver/solver: runners/python/requirement
 	runners/python/snapshots: cache internal/builder pyodide
 	runners/python/trusted: pyodide runners/python/resolver
 	runners/python/wheel:
@@ -160,7 +161,7 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: internal/userland/commands/text pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/machine/hostdir internal/process internal/sandbox internal/stdin pyodide pyodide/linmem runners/deno/guard
-	golang.org/x/sync: cache internal/backend internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sync: cache internal/backend internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver runners/python/resolver/solver
 	golang.org/x/image: internal/images
 	golang.org/x/net: internal/backend internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/text: internal/userland/commands/text runners/python/encoding
@@ -177,7 +178,7 @@ const capabilities = `
 	go.yaml.in/yaml/v3: internal/clients
 	github.com/pelletier/go-toml/v2: internal/clients runners/python/requirement
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
-	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver
+	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver runners/python/resolver/solver
 `
 
 // parse reads a table of "name: word word" with comments behind "#".
