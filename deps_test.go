@@ -108,16 +108,19 @@ const imports = `
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno/jsparse:
+	runners/hint:
 	runners/host: internal/procdir internal/process internal/sandbox runners
-	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
+	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
 	runners/python/encoding:
 	runners/python/hostdirs: pyodide runners
-	runners/python/imports: runners/python/requirement runners/python/wheel
+	runners/python/imports: runners/python/pypi runners/python/requirement runners/python/wheel
 	runners/python/index:
 	runners/python/lockfile: runners/python/wheel
+	runners/python/pypi:
 	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/userland/commands internal/userland/commands/web pyodide runners
 	runners/python/requirement: runners/python/wheel
-	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/resolver/solver runners/python/wheel
+	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/pypi runners/python/requirement runners/python/resolver/solver runners/python/standins runners/python/wheel
+	runners/python/standins:
 	runners/python/resolver/solver: runners/python/requirement
 	runners/python/snapshots: cache internal/builder pyodide
 	runners/python/trusted: pyodide runners/python/resolver
@@ -176,7 +179,7 @@ const capabilities = `
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients
 	go.yaml.in/yaml/v3: internal/clients
-	github.com/pelletier/go-toml/v2: internal/clients runners/python/requirement
+	github.com/pelletier/go-toml/v2: internal/clients runners/hint runners/python/pypi runners/python/requirement runners/python/standins
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
 	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver runners/python/resolver/solver
 `
