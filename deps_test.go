@@ -120,9 +120,10 @@ const imports = `
 	runners/python/pypi:
 	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/userland/commands internal/userland/commands/web pyodide runners
 	runners/python/requirement: runners/python/wheel
-	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/pypi runners/python/requirement runners/python/standins runners/python/wheel
+	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/pypi runners/python/requirement runners/python/resolver/solver runners/python/standins runners/python/wheel
 	runners/python/site: internal/machine/memfs pyodide runners/python/process runners/python/resolver
 	runners/python/standins:
+	runners/python/resolver/solver: runners/python/requirement
 	runners/python/snapshots: cache internal/builder pyodide
 	runners/python/trusted: pyodide runners/python/resolver
 	runners/python/wheel:
@@ -165,7 +166,7 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: internal/userland/commands/text pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/machine/hostdir internal/process internal/sandbox internal/stdin pyodide pyodide/linmem runners/deno/guard
-	golang.org/x/sync: cache internal/backend internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sync: cache internal/backend internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver runners/python/resolver/solver
 	golang.org/x/image: internal/images
 	golang.org/x/net: internal/backend internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/text: internal/userland/commands/text runners/python/encoding
@@ -182,7 +183,7 @@ const capabilities = `
 	go.yaml.in/yaml/v3: internal/clients
 	github.com/pelletier/go-toml/v2: internal/clients runners/hint runners/python/pypi runners/python/requirement runners/python/standins
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
-	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver
+	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver runners/python/resolver/solver
 `
 
 // parse reads a table of "name: word word" with comments behind "#".
