@@ -88,6 +88,7 @@ const imports = `
 	internal/netpolicy:
 	internal/pool:
 	internal/procdir:
+	internal/project: internal/machine/abi
 	internal/recent:
 	internal/sample:
 	internal/sandbox:
@@ -99,15 +100,15 @@ const imports = `
 	# runners
 	internal/notebook: runners
 	internal/process: internal/sandbox runners
-	runners: internal/netpolicy
-	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
-	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
+	runners: internal/netpolicy internal/project
+	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/project internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
+	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
 	runners/deno/codecache: cache internal/builder internal/recent
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno/jsparse:
-	runners/host: internal/procdir internal/process internal/sandbox runners
-	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
+	runners/host: internal/procdir internal/process internal/project internal/sandbox runners
+	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/project internal/recent internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
 	runners/python/hostdirs: pyodide runners
 	runners/python/imports: runners/python/requirement runners/python/wheel
 	runners/python/index:

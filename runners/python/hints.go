@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"coderunner/internal/userland/shell"
+	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/imports"
 	"coderunner/runners/python/requirement"
@@ -261,9 +262,6 @@ func (j *job) moduleHint(message string) string {
 	if why := imports.Gone(m[1]); why != "" {
 		return top + " is not here: " + why + "."
 	}
-	if slices.Contains(j.req.Own, top) {
-		return "" // who made the request says where it is
-	}
 	if file := j.fileOf(top); file != "" && !j.pk.present(m[1]) {
 		return "A file of the program could be it, " + file + ": put its directory on sys.path. For a package of this name, " + giveIt + "."
 	}
@@ -314,7 +312,11 @@ func (j *job) namesake(e *runners.Error) string {
 // fileOf returns the path of a request's file that could be the module or its
 // package, or "".
 func (j *job) fileOf(module string) string {
+	files := j.sources
 	for _, f := range j.req.Files {
+		files = append(files, pyodide.File{Path: f.Path})
+	}
+	for _, f := range files {
 		path := "/" + f.Path
 		if strings.HasSuffix(path, "/"+module+".py") || strings.Contains(path, "/"+module+"/") && strings.HasSuffix(path, ".py") {
 			return f.Path

@@ -170,10 +170,6 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req), Memory: j.req.Limits.Memory}
 	source.Words = j.continued != nil && len(j.pk.current().Installed) > 0
 	for _, f := range j.req.Files {
-		if f.Asset {
-			source.Files = append(source.Files, pyodide.File{Path: f.Path}) // its name may be a module's
-			continue
-		}
 		if strings.HasSuffix(f.Path, ".ipynb") && strings.Contains(j.req.Code, "%run") {
 			if code, _, _, err := notebook.Read(f.Data); err == nil {
 				f.Path, f.Data = f.Path+".py", []byte(code)
@@ -181,10 +177,10 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 		}
 		source.Files = append(append(source.Files, pyodide.File{Path: f.Path, Data: f.Data}), archived(f)...)
 	}
-	for _, own := range j.req.Own {
-		source.Files = append(source.Files, pyodide.File{Path: own + ".py"})
-	}
 	source.Files = append(source.Files, j.sessionModules()...)
+	if j.req.Project != nil {
+		return j.analyzeProject(ctx, source)
+	}
 	return j.engine.rt.Analyze(ctx, source)
 }
 
@@ -199,10 +195,9 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	if err := j.mountAll(); err != nil {
 		return nil, err
 	}
-	if j.req.Misses {
-		if err := j.procs.FS.WatchMisses(pyodide.Home); err != nil {
-			return nil, err
-		}
+	if v := j.req.Project; v != nil {
+		j.procs.FS.Missing(func(name string, opens bool) { v.Looked(pyodide.Home, name, opens) })
+		defer j.procs.FS.Missing(nil)
 	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
 	j.procs.Sockets = j.in.Sockets
@@ -217,7 +212,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 			Filename:    shownName(j.req),
 			Analysis:    found,
 			Args:        j.req.Args,
-			Dir:         j.req.Dir,
+			Dir:         j.dir(),
 			Timeout:     max(j.left, 1),
 			ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
 			Offered:     slices.Sorted(maps.Keys(j.pip.offers)),
