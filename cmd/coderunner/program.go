@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,7 +17,9 @@ import (
 	"golang.org/x/term"
 
 	"coderunner/internal/notebook"
+	"coderunner/internal/stdin"
 	"coderunner/runners"
+	"coderunner/runners/python/encoding"
 )
 
 // newRequest reads the program and what it is given. A notebook has cells. The
@@ -66,37 +67,19 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		return req, nil, err
 	}
 	if req.Language == runners.Python {
-		if req.Code, err = decoded(file, req.Code); err != nil {
+		if req.Code, err = encoding.Decode(file, req.Code); err != nil {
 			return req, nil, err
 		}
 	}
-	if req.Below = o.session == "" && !o.flat && looksUp(file, req.Code, req.Language); req.Below {
-		req.Filename = filepath.ToSlash(filepath.Clean(file))
-	} else if file != "-" && file != "" {
-		req.Filename = filepath.Base(file)
-	}
-	o.reads = showsFiles(cfg.Permissions)
-	if in != nil && req.Below { // as Jupyter does
-		req.Dir = path.Dir(req.Filename)
-	}
-	o.above = !req.Below && o.session == "" && !o.flat && inCurrent(file) && (req.Language == runners.Python || req.Language == runners.Bash)
-	if req.Files, err = filesFor(o, file, req.Below, req.Code, req.Language, args, os.Stderr); err != nil {
+	if req.Project, req.Files, err = openProject(o, cfg.CacheDir, file, req.Language, in != nil); err != nil {
 		return req, nil, err
 	}
-	if req.Language == runners.Python && !req.Below && file != "" && file != "-" {
-		req.Own = ownAbove(file, req.Code)
-	}
-	placeAbove(&req)
+	req.Filename = req.Project.Program
 	if file != "-" {
 		req.Stdin = programStdin(os.Stdin, req.Language)
 		req.Terminal = req.Stdin != nil && term.IsTerminal(int(os.Stdin.Fd()))
 	}
 	return req, in, nil
-}
-
-// showsFiles reports whether a policy shows programs files of the host.
-func showsFiles(permissions []string) bool {
-	return slices.ContainsFunc(permissions, func(p string) bool { return strings.HasPrefix(p, "--allow-read") || p == "--allow-all" || p == "-A" })
 }
 
 // readFile reads at most limit bytes of a file, or of our stdin if that is "-".
@@ -165,19 +148,19 @@ func isLanguageFlag(arg string) bool {
 // programStdin returns what the program reads as its standard input: ours, but
 // nothing if that is closed, or a terminal that is not ours to read from: a
 // process in the background would be stopped.
-func programStdin(stdin *os.File, l runners.Language) io.Reader {
-	info, err := stdin.Stat()
-	if err != nil || term.IsTerminal(int(stdin.Fd())) && inBackground(stdin) {
+func programStdin(in *os.File, l runners.Language) io.Reader {
+	info, err := in.Stat()
+	if err != nil || term.IsTerminal(int(in.Fd())) && inBackground(in) {
 		return nil
 	}
 	if null, err := os.Stat(os.DevNull); err == nil && l == runners.Bash && os.SameFile(info, null) {
 		return nil // which -p /dev/stdin knows from a pipe
 	}
 	if l == runners.Python {
-		return stdin // it is read when the program asks
+		return in // it is read when the program asks
 	}
-	if l == runners.Bash && term.IsTerminal(int(stdin.Fd())) {
-		return terminalKeys(stdin)
+	if l == runners.Bash && term.IsTerminal(int(in.Fd())) {
+		return stdin.Keys(in)
 	}
-	return peek(stdin)
+	return stdin.Peek(in)
 }

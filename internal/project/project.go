@@ -48,7 +48,8 @@ type View struct {
 
 	root  *os.Root
 	path  string   // of root, without symbolic links
-	named []string // are shown whatever the rules say
+	named []named  // are shown besides
+	only  bool     // nothing else is
 	hides []string // are not
 	above []ignoreFile
 
@@ -72,7 +73,7 @@ func Open(dir string, hides ...string) (*View, error) {
 	}
 	v := &View{Dir: ".", root: root, path: dir, ignores: map[string][]pattern{}, above: ignoresAbove(dir)}
 	for _, hidden := range hides {
-		if name, ok := v.Rel(hidden); ok {
+		if name, ok := v.Rel(hidden); ok && hidden != "" {
 			v.hides = append(v.hides, name)
 		}
 	}
@@ -101,12 +102,38 @@ func (v *View) Rel(host string) (string, bool) {
 	return filepath.ToSlash(name), true
 }
 
+// named is a name that a caller has included.
+type named struct {
+	name  string
+	rules bool // what is ignored below it is not shown
+}
+
 // Include has the view show a name, and below it everything but hidden files and caches.
-func (v *View) Include(name string) {
-	if name != "." {
-		v.named = append(v.named, name)
+func (v *View) Include(name string) { v.named = append(v.named, named{name: name}) }
+
+// Only has the view show only what is included, and what the rules leave of the directories
+// dirs.
+func (v *View) Only(dirs ...string) {
+	v.only = true
+	for _, dir := range dirs {
+		v.named = append(v.named, named{dir, true})
 	}
 }
+
+// Whole returns a view that shows all that Only hides, for those who look for what is to be
+// included.
+func (v *View) Whole() *View {
+	whole := &View{Program: v.Program, Dir: v.Dir, root: v.root, path: v.path, hides: v.hides, above: v.above, ignores: map[string][]pattern{}}
+	for _, n := range v.named {
+		if !n.rules {
+			whole.Include(n.name)
+		}
+	}
+	return whole
+}
+
+// Isolated reports whether Only was called.
+func (v *View) Isolated() bool { return v.only }
 
 // Shows reports whether the view has the name, if it is there.
 func (v *View) Shows(name string, isDir bool) bool { return v.why(name, isDir) == "" }
@@ -119,14 +146,19 @@ func (v *View) why(name string, isDir bool) string {
 	if slices.ContainsFunc(v.hides, func(h string) bool { return isBelow(name, h) }) {
 		return "is of coderunner's own"
 	}
-	from, beyond := 0, false
+	from, beyond, included := 0, false, false
 	for _, n := range v.named {
-		if isBelow(n, name) {
+		switch {
+		case isBelow(n.name, name):
 			return ""
+		case n.name == ".":
+			included = true
+		case isBelow(name, n.name) && len(n.name) >= from:
+			from, beyond, included = len(n.name)+1, !n.rules, true
 		}
-		if isBelow(name, n) && len(n) > from {
-			from, beyond = len(n)+1, true
-		}
+	}
+	if v.only && !included {
+		return "is not among the files that it was given"
 	}
 	for at := from; at < len(name); at++ {
 		end := len(name)
@@ -157,7 +189,7 @@ func (v *View) whyElement(name, base string, isDir, beyond bool) string {
 
 // showsEntry is Shows for an entry of a directory that is shown.
 func (v *View) showsEntry(name, base string, isDir bool) bool {
-	if len(v.named) == 0 && len(v.hides) == 0 {
+	if len(v.named) == 0 && len(v.hides) == 0 && !v.only {
 		return v.whyElement(name, base, isDir, false) == ""
 	}
 	return v.Shows(name, isDir)
