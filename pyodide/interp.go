@@ -59,7 +59,7 @@ type Options struct {
 	// those that they name: of a proxy through which it reaches its servers.
 	Authorities []*x509.Certificate
 
-	// FS is a file system of [Runtime.NewFS]; nil: one of its own. It is Shared if
+	// FS is a file system of [NewFS]; nil: one of its own. It is Shared if
 	// another interpreter has it already: what the snapshot has is there.
 	FS     *memfs.FS
 	Shared bool
@@ -125,7 +125,7 @@ type Interp struct {
 // that dir has already stay.
 func (in *Interp) Mount(dir string, tree fs.FS) error { return MountTree(in.fs, dir, tree) }
 
-// MountTree is [Interp.Mount] on a file system of [Runtime.NewFS].
+// MountTree is [Interp.Mount] on a file system of [NewFS].
 func MountTree(fsys *memfs.FS, dir string, tree fs.FS) error {
 	if err := fsys.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
@@ -153,7 +153,7 @@ func NewHostDir(root *os.Root, rules HostDirRules) *HostDir { return hostdir.New
 // written.
 func (in *Interp) MountHostDir(dir string, f *HostDir) error { return MountHostDir(in.fs, dir, f) }
 
-// MountHostDir is [Interp.MountHostDir] on a file system of [Runtime.NewFS].
+// MountHostDir is [Interp.MountHostDir] on a file system of [NewFS].
 func MountHostDir(fsys *memfs.FS, dir string, f *HostDir) error {
 	// Directories created above it are read-only: programs would take them for
 	// the host's.

@@ -3,7 +3,7 @@
 // process of the host and nothing to fetch, so a run begins in microseconds.
 //
 // Python inside a script is the business of whoever opens the runner: see
-// [Config.Python]. Scripts that start none do not wait for it.
+// [Config.Python]. It is made ready when a script's process first executes it.
 package bash
 
 import (
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -29,22 +30,37 @@ type Config struct {
 	Policy runners.Policy
 	Log    *zap.Logger // nil: none
 
-	// Python, if not nil, makes what a script runs on that starts Python, has packages
-	// or may use the network or directories of the host: with the packages that the
-	// program of the request would have, which stands for all that the script shows of
-	// Python. It does not run it. The error is a *[runners.NotInstalledError] if they
-	// cannot be installed.
-	Python func(ctx context.Context, req runners.Request) (*Machine, error)
+	// Python, if not nil, makes what scripts run on, with Python, the network and
+	// directories of the host. The error is a *[runners.NotInstalledError] if the
+	// script's packages cannot be installed.
+	Python func(ctx context.Context, s Script) (*Machine, error)
+}
+
+// Script is what a [Machine] is told of its script.
+type Script struct {
+	// Request has the limits, the packages and whom to ask about the network.
+	Request runners.Request
+
+	// Program returns a program of Python that imports what all that the script shows of
+	// Python imports, and the commands that packages bring and the script names. Nothing
+	// needs it before a process of the script executes one of them, or Python.
+	Program func() (req runners.Request, commands []string)
+
+	// Hold stops the script's clock until release is called.
+	Hold func() (release func())
 }
 
 // Machine is files and a table of processes that knows the shell, the commands and
 // Python.
 type Machine struct {
-	FS       *memfs.FS
-	Kernel   *kernel.Kernel
-	Network  *netpolicy.Run    // that its processes have; nil: none
-	Packages []runners.Package // that were installed
-	Close    func()            // is called when the script has ended
+	FS      *memfs.FS
+	Kernel  *kernel.Kernel
+	Network *netpolicy.Run // that its processes have
+	Close   func()         // is called when the script has ended
+
+	// Prepared returns the time that Python and its packages took, the packages, and why
+	// they could not be had.
+	Prepared func() (time.Duration, []runners.Package, error)
 }
 
 // Runner runs scripts. It implements [runners.Runner].

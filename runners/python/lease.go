@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"coderunner/internal/netpolicy"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
@@ -46,7 +47,7 @@ func (j *job) newProcesses() error {
 	if err != nil {
 		return err
 	}
-	j.procs, err = process.New(files.Clone(j.req.Limits.Memory))
+	j.procs, err = process.New(files.Clone(j.req.Limits.Memory), nil)
 	return err
 }
 
@@ -71,27 +72,23 @@ func (j *job) makeProcesses(o *pyodide.Options) error {
 		return err
 	}
 	o.FS, o.Process, o.Calls = j.procs.FS, j.procs.Process(), j.calls()
-	j.connect(o)
+	j.net = j.r.connect(j.procs, j.req.AskHolding(func() (release func()) { return j.in.Hold() }), o)
 	return nil
 }
 
-// connect gives the program its network, if the policy allows any or the user can be
+// connect gives a program its network, if the policy allows any or the user can be
 // asked.
-func (j *job) connect(o *pyodide.Options) {
-	policy, network := j.r.cfg.Policy.Network(), j.r.cfg.Network
-	network.Ask = j.req.AskHolding(func() (release func()) {
-		if j.in == nil { // the machine of another language, which has the clock
-			return func() {}
-		}
-		return j.in.Hold()
-	})
-	j.net = policy.NewRun(network)
-	j.procs.Connect(j.net, policy.Any() || j.req.Ask != nil, network.Intercept, o)
+func (r *Runner) connect(t *process.Table, ask netpolicy.AskFunc, o *pyodide.Options) *netpolicy.Run {
+	policy, network := r.cfg.Policy.Network(), r.cfg.Network
+	network.Ask = ask
+	run := policy.NewRun(network)
+	t.Connect(run, policy.Any() || ask != nil, network.Intercept, o)
+	return run
 }
 
 // calls returns what the program may ask the host for.
 func (j *job) calls() map[string]pyodide.Call {
-	calls := maps.Clone(j.procs.Calls)
+	calls := maps.Clone(j.procs.Calls())
 	calls["display"] = pyodide.Call{MaxArgument: 2 * runners.MaxDisplay, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
 		var d struct {
 			MIME, Data, Plain string
