@@ -181,7 +181,8 @@ const capabilities = `
 	go.yaml.in/yaml/v3: internal/clients
 	github.com/pelletier/go-toml/v2: internal/clients runners/hint runners/python/pypi runners/python/requirement runners/python/standins
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
-	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver runners/python/resolver/solver
+	deps.dev/util/semver: runners/deno runners/python/resolver
+	github.com/aquasecurity/go-pep440-version: runners/python/requirement
 `
 
 // parse reads a table of "name: word word" with comments behind "#".
