@@ -8,6 +8,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -307,7 +308,7 @@ func (sh *shell) unsetBuiltin(args []string) int {
 }
 
 func (sh *shell) unsetElement(name string, v *vars.Variable, sub string) error {
-	sub = sh.subscript(v, sub)
+	sub = sh.ex.Subscript(v, sub)
 	switch {
 	case v.Attrs&vars.ReadOnly != 0:
 		return fmt.Errorf("%s: cannot unset: %v", name, vars.ErrReadOnly)
@@ -318,7 +319,7 @@ func (sh *shell) unsetElement(name string, v *vars.Variable, sub string) error {
 	case sub == "@" || sub == "*":
 		return sh.vars.Unset(name)
 	}
-	n, err := sh.evaluate(sub)
+	n, err := sh.ex.Evaluate(sub)
 	if err != nil {
 		return err
 	}
@@ -347,12 +348,12 @@ func (sh *shell) letBuiltin(args []string) int {
 	var n int64
 	for _, a := range args[1:] {
 		var err error
-		if n, err = sh.evaluate(a); err != nil {
+		if n, err = sh.ex.Evaluate(a); err != nil {
 			sh.reportIn("let", err)
 			return 1
 		}
 	}
-	return int(truth(n == 0))
+	return int(arith.Truth(n == 0))
 }
 
 func (sh *shell) disown(args []string) int {

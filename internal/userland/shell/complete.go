@@ -6,6 +6,8 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/arith"
+	"coderunner/internal/userland/shell/expand"
 	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
@@ -20,10 +22,10 @@ var completions = map[string]func(sh *shell, word string) []string{
 	},
 	"c command": (*shell).commandNames,
 	"d directory": func(sh *shell, word string) []string {
-		return slices.DeleteFunc(sh.paths(literalPattern(word)+"*"), func(s string) bool { return !sh.files.IsDir(s) })
+		return slices.DeleteFunc(sh.ex.Paths(literalPattern(word)+"*"), func(s string) bool { return !sh.files.IsDir(s) })
 	},
 	"e export":   func(sh *shell, _ string) []string { return sh.namesWith(vars.Exported) },
-	"f file":     func(sh *shell, word string) []string { return sh.paths(literalPattern(word) + "*") },
+	"f file":     func(sh *shell, word string) []string { return sh.ex.Paths(literalPattern(word) + "*") },
 	"k keyword":  func(*shell, string) []string { return keywords },
 	"v variable": func(sh *shell, _ string) []string { return sh.namesWith(0) },
 	"- arrayvar": func(sh *shell, _ string) []string {
@@ -51,7 +53,7 @@ var completions = map[string]func(sh *shell, word string) []string{
 }
 
 func literalPattern(s string) string {
-	return field{{text: s, quoted: true}}.pattern()
+	return expand.Field{{Text: s, Quoted: true}}.Pattern()
 }
 
 // commandNames returns all that can be the first word of a command.
@@ -75,14 +77,14 @@ func (sh *shell) namesWith(a vars.Attrs) []string {
 
 // wordList splits the words of -W at IFS and expands each.
 func (sh *shell) wordList(s string) (list []string, err error) {
-	if ifs, _ := sh.ifs(); strings.TrimSpace(s) != "" && !strings.Contains(ifs, " ") {
+	if ifs, _ := sh.ex.IFS(); strings.TrimSpace(s) != "" && !strings.Contains(ifs, " ") {
 		return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(ifs, r) }), nil
 	}
 	for w, err := range parse.Words(s + "\n") {
 		if err != nil {
 			return nil, err
 		}
-		word, err := sh.literal(w)
+		word, err := sh.ex.Literal(w)
 		if err != nil {
 			return nil, err
 		}
@@ -112,7 +114,7 @@ func (sh *shell) compgen(args []string) int {
 			case 'A':
 				kinds = append(kinds, " "+value)
 			case 'G':
-				list = append(list, sh.paths(value)...)
+				list = append(list, sh.ex.Paths(value)...)
 			case 'W':
 				words, err := sh.wordList(value)
 				if err != nil {
@@ -153,5 +155,5 @@ func (sh *shell) compgen(args []string) int {
 			b.WriteString(prefix + s + suffix + "\n")
 		}
 	}
-	return max(int(truth(b.Len() == 0)), sh.print("compgen", b.String()))
+	return max(int(arith.Truth(b.Len() == 0)), sh.print("compgen", b.String()))
 }

@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -95,7 +96,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		items := sh.params
 		if l.InPos.IsValid() {
 			var err error
-			if items, err = sh.fields(l.Items); err != nil {
+			if items, err = sh.ex.Fields(l.Items); err != nil {
 				sh.discard(err)
 				return
 			}
@@ -238,7 +239,7 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 		sh.trace("case " + sh.src.Of(c.Word) + " in")
 	}
 	sh.debugHead(c)
-	word, err := sh.literal(c.Word)
+	word, err := sh.ex.Literal(c.Word)
 	if err != nil {
 		sh.discard(err)
 		return
@@ -266,7 +267,7 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 
 func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 	for _, w := range patterns {
-		pat, err := sh.pattern(w)
+		pat, err := sh.ex.Pattern(w)
 		if err != nil {
 			sh.discard(err)
 			return false
@@ -317,13 +318,13 @@ func (sh *shell) let(c *syntax.LetClause) {
 	var n int64
 	for _, x := range c.Exprs {
 		var err error
-		if n, err = sh.arithm(x); err != nil {
+		if n, err = sh.ex.Number(x); err != nil {
 			sh.status = 1
 			sh.reportIn("let", err)
 			return
 		}
 	}
-	sh.status = int(truth(n == 0))
+	sh.status = int(arith.Truth(n == 0))
 }
 
 // time is the keyword: how long a pipeline took, on stderr.

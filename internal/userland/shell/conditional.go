@@ -12,23 +12,24 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/regex"
+	"coderunner/internal/userland/shell/arith"
+	"coderunner/internal/userland/shell/expand"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
 
 // tester evaluates [[ … ]]. After an error it decides nothing more.
 type tester struct {
-	sh    *shell
-	depth int
-	err   error
-	code  int  // of a status that is no answer
-	not   bool // the primary follows a !
+	sh   *shell
+	err  error
+	code int  // of a status that is no answer
+	not  bool // the primary follows a !
 }
 
 func (sh *shell) test(c *syntax.TestClause) {
 	t := &tester{sh: sh}
 	ok := t.eval(c.X)
-	sh.status = int(truth(!ok))
+	sh.status = int(arith.Truth(!ok))
 	switch {
 	case t.err == nil && !ok && t.code != 0:
 		sh.status = t.code
@@ -53,10 +54,10 @@ func (t *tester) fail(err error) bool {
 // takes all that follows a ! for its operand: here ! is of the next primary, and &&
 // binds closer than ||.
 func (t *tester) eval(x syntax.TestExpr) bool {
-	if t.depth++; t.depth > maxArithDepth {
-		t.fail(parse.ErrNesting)
+	if !t.sh.p.Stack.Enter(testFrame) {
+		return t.fail(parse.ErrNesting)
 	}
-	defer func() { t.depth-- }()
+	defer t.sh.p.Stack.Leave(testFrame)
 	all, not := true, false // all: of the terms since the last ||
 	for t.err == nil {
 		if n, ok := x.(*syntax.UnaryTest); ok && n.Op == syntax.TsNot {
@@ -119,7 +120,7 @@ func (t *tester) trace(words ...string) {
 }
 
 func (t *tester) text(w *syntax.Word) string {
-	s, err := t.sh.literal(w)
+	s, err := t.sh.ex.Literal(w)
 	if err != nil {
 		t.fail(err)
 	}
@@ -133,27 +134,27 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 		return t.fail(fmt.Errorf("syntax error in conditional expression"))
 	}
 	l := t.text(left)
-	r, err := t.sh.field(right, false)
+	r, err := t.sh.ex.Field(right, false)
 	if err != nil {
 		return t.fail(err)
 	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch, syntax.TsReMatch:
-		t.trace(l, x.Op.String(), r.escaped(x.Op == syntax.TsReMatch))
+		t.trace(l, x.Op.String(), r.Escaped(x.Op == syntax.TsReMatch))
 	default:
 		t.trace(l, x.Op.String(), r.String())
 	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
-		return glob.Compile(r.pattern(), true).Match(t.sh.ctx, l, t.sh.opts.Nocasematch) == (x.Op != syntax.TsNoMatch)
+		return glob.Compile(r.Pattern(), true).Match(t.sh.ctx, l, t.sh.opts.Nocasematch) == (x.Op != syntax.TsNoMatch)
 	case syntax.TsReMatch:
 		return t.regexp(l, r)
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq:
-		a, err := t.sh.evaluate(l)
+		a, err := t.sh.ex.Evaluate(l)
 		if err != nil {
 			return t.fail(err)
 		}
-		b, err := t.sh.evaluate(r.String())
+		b, err := t.sh.ex.Evaluate(r.String())
 		if err != nil {
 			return t.fail(err)
 		}
@@ -184,13 +185,13 @@ const maxRegexp = 64 << 10
 
 // regexp matches an extended regular expression, in which quoted characters are
 // themselves, and sets BASH_REMATCH.
-func (t *tester) regexp(s string, f field) bool {
+func (t *tester) regexp(s string, f expand.Field) bool {
 	var b strings.Builder
 	for _, p := range f {
-		if p.quoted {
-			b.WriteString(regexp.QuoteMeta(p.text))
+		if p.Quoted {
+			b.WriteString(regexp.QuoteMeta(p.Text))
 		} else {
-			b.WriteString(p.text)
+			b.WriteString(p.Text)
 		}
 	}
 	if b.Len() > maxRegexp {
@@ -221,7 +222,7 @@ func (sh *shell) unaryTest(op, s string) bool {
 	case "-n":
 		return s != ""
 	case "-v":
-		v, err := sh.fetchText(s)
+		v, err := sh.ex.FetchText(s)
 		if base, sub, ok := parse.CutSubscript(s); ok && err == nil && (sub == "@" || sub == "*") {
 			return len(sh.vars.Elements(base, false).Elems) > 0
 		}
@@ -273,7 +274,7 @@ func (sh *shell) binaryTest(op, l, r string) (bool, error) {
 		return sh.files.FS.Stat(a).Mtime.Time().After(sh.files.FS.Stat(b).Mtime.Time()), nil
 	}
 	for _, s := range []string{l, r} {
-		if _, err := strconv.ParseInt(trimBlanks(s), 10, 64); err != nil {
+		if _, err := strconv.ParseInt(strings.Trim(s, " \t\n"), 10, 64); err != nil {
 			return false, fmt.Errorf("%s: integer expression expected", s)
 		}
 	}

@@ -16,7 +16,7 @@ func (sh *shell) coproc(c *syntax.CoprocClause) {
 	name := "COPROC"
 	if c.Name != nil {
 		var err error
-		if name, err = sh.literal(c.Name); err != nil {
+		if name, err = sh.ex.Literal(c.Name); err != nil {
 			sh.discard(err)
 			return
 		}

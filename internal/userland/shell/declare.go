@@ -47,7 +47,7 @@ func (sh *shell) declClause(c *syntax.DeclClause) {
 	for _, as := range c.Args {
 		switch {
 		case as.Name == nil:
-			words, err := sh.fields([]*syntax.Word{as.Value})
+			words, err := sh.ex.Fields([]*syntax.Word{as.Value})
 			if err != nil {
 				sh.discard(err)
 				return

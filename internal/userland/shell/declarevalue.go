@@ -18,7 +18,7 @@ func (sh *shell) declaredValues(d *declaration, list []operand) error {
 		switch {
 		case o.as == nil:
 		case o.as.Array == nil:
-			s, err := sh.assignedValue(o.as.Value)
+			s, err := sh.ex.AssignedValue(o.as.Value)
 			if err != nil {
 				return err
 			}
@@ -32,7 +32,7 @@ func (sh *shell) declaredValues(d *declaration, list []operand) error {
 			name, _ := sh.vars.Resolve(o.name)
 			v, _ := sh.vars.Scope.Find(name)
 			var err error
-			o.pairs, err = sh.arrayElements(o.as.Array, d.kind == vars.Associative || d.kind == vars.Scalar && !d.local && v != nil && v.Kind == vars.Associative)
+			o.pairs, err = sh.ex.Elements(o.as.Array, d.kind == vars.Associative || d.kind == vars.Scalar && !d.local && v != nil && v.Kind == vars.Associative)
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (sh *shell) assignOperand(d *declaration, o operand, name, sub string, hasS
 		}
 		return sh.vars.Fill(name, v, o.pairs)
 	}
-	return sh.assignIndex(name, o.as.Index, *o.value, o.as.Append)
+	return sh.ex.AssignIndex(name, o.as.Index, *o.value, o.as.Append)
 }
 
 func (sh *shell) assignDeclared(d *declaration, name string, v *vars.Variable, s string, add bool) error {
@@ -103,7 +103,7 @@ func (sh *shell) assignArrayText(name, s string, add, assoc bool) (err error) {
 	sh.src = &parse.Source{Text: name + "=" + s, Name: old.Name, First: sh.line}
 	if e := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
 		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
-			err = sh.assignArray(name, c.Assigns[0].Array, add, assoc)
+			err = sh.ex.AssignArray(name, c.Assigns[0].Array, add, assoc)
 		}
 		return false
 	}); e != nil {

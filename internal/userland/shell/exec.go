@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/arith"
 )
 
 func (sh *shell) stmts(list []*syntax.Stmt) {
@@ -63,7 +65,7 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 	if st.Negated {
 		sh.quiet--
 		if sh.jump.kind != exits && sh.jump.kind != discards {
-			sh.status = int(truth(sh.status == 0))
+			sh.status = int(arith.Truth(sh.status == 0))
 		}
 	} else {
 		sh.failed(st)
@@ -180,7 +182,7 @@ func (sh *shell) command(c syntax.Command) {
 		sh.declare(c)
 	case *syntax.ArithmCmd:
 		n, err := sh.arithmCommand(c.X, func() string { return sh.src.Between(c.Left, c.Right) })
-		sh.status = int(truth(n == 0))
+		sh.status = int(arith.Truth(n == 0))
 		if err != nil {
 			sh.status = 1
 			sh.reportIn("((", err)
@@ -280,7 +282,7 @@ func (sh *shell) cannotFork(err error) {
 // background starts a statement that ends with &.
 func (sh *shell) background(st *syntax.Stmt) {
 	sub := sh.subshell()
-	if f, e := sh.files.Open(sh.ctx, devNull, abi.O_RDONLY, 0); e == abi.OK && !redirectsInput(st) {
+	if f, e := sh.files.Open(sh.ctx, os.DevNull, abi.O_RDONLY, 0); e == abi.OK && !redirectsInput(st) {
 		sub.files.Replace(0, f)
 	}
 	bare := *st

@@ -266,7 +266,7 @@ func (f *formatter) character(s string) (rune, bool) {
 	}
 	s = s[1:] + "\x00"
 	r, _ := glob.DecodeRune(s)
-	if r > unicode.MaxRune || r >= utf8.RuneSelf && f.sh.bytes() {
+	if r > unicode.MaxRune || r >= utf8.RuneSelf && f.sh.ex.Bytes() {
 		r = rune(s[0])
 	}
 	return r, true

@@ -11,6 +11,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -46,7 +47,7 @@ func (sh *shell) read(args []string) int {
 	old := sh.ctx
 	if o.timed {
 		if o.timeout <= 0 {
-			return int(truth(sh.files.FDs[o.fd].Ready()&(abi.POLLIN|abi.POLLHUP) == 0))
+			return int(arith.Truth(sh.files.FDs[o.fd].Ready()&(abi.POLLIN|abi.POLLHUP) == 0))
 		}
 		ctx, cancel := context.WithTimeout(old, o.timeout)
 		defer cancel()
@@ -232,7 +233,7 @@ func (sh *shell) readLine(fd int, delim byte, raw bool) (string, error) {
 
 // readInto assigns what was read to names, split at IFS.
 func (sh *shell) readInto(o readOptions, names []string, l letters) error {
-	ifs, _ := sh.ifs()
+	ifs, _ := sh.ex.IFS()
 	switch {
 	case o.array != "":
 		var list []string

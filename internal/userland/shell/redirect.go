@@ -47,13 +47,13 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]files.Saved) error {
 		}
 		return put(sh.textFile(s))
 	case syntax.WordHdoc:
-		s, err := sh.literal(r.Word)
+		s, err := sh.ex.Literal(r.Word)
 		if err != nil {
 			return err
 		}
 		return put(sh.textFile(s + "\n"))
 	}
-	words, err := sh.fields([]*syntax.Word{r.Word})
+	words, err := sh.ex.Fields([]*syntax.Word{r.Word})
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (sh *shell) putNamed(name string, f *memfs.File) error {
 func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]files.Saved) error {
 	if to == "-" {
 		if name != "" {
-			v, err := sh.fetchText(name)
+			v, err := sh.ex.FetchText(name)
 			if err != nil {
 				return err
 			}
@@ -210,9 +210,9 @@ func (sh *shell) hereDocument(r *syntax.Redirect) (string, error) {
 	}
 	if !quoted {
 		if r.Op == syntax.DashHdoc {
-			return sh.document(untabbed(r.Hdoc))
+			return sh.ex.Document(untabbed(r.Hdoc))
 		}
-		return sh.document(r.Hdoc)
+		return sh.ex.Document(r.Hdoc)
 	}
 	var b strings.Builder
 	w := r.Hdoc

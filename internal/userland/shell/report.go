@@ -11,6 +11,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/expand"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -48,7 +49,7 @@ func (sh *shell) errorf(format string, args ...any) {
 // shellError reports whether an error is the shell's, not that of the command that met it:
 // set -e ends the shell then, and be it a condition.
 func shellError(err error) bool {
-	return errors.Is(err, vars.ErrReadOnly) || errors.Is(err, vars.ErrSubscript) || errors.Is(err, errSubstitution) || errors.Is(err, errIndirect)
+	return errors.Is(err, vars.ErrReadOnly) || errors.Is(err, vars.ErrSubscript) || errors.Is(err, expand.ErrSubstitution) || errors.Is(err, expand.ErrIndirect)
 }
 
 // report reports an error of a command.
@@ -95,7 +96,7 @@ func (sh *shell) discard(err error) {
 	}
 	var e *vars.Error
 	sh.status, sh.jump = 1, jump{kind: discards}
-	if s, ok := err.(*badSubstitution); ok && s.fatal || errors.As(err, &e) && e.Fatal {
+	if s, ok := err.(*expand.BadSubstitution); ok && s.Fatal || errors.As(err, &e) && e.Fatal {
 		if sh.jump.kind = exits; sh.script == "" {
 			sh.status = 127
 		}
@@ -163,17 +164,6 @@ func (b bounded) Read(p []byte) (int, error) {
 		return 0, vars.ErrMemory
 	}
 	return n, err
-}
-
-// prompt expands the escapes of PS1 and ${x@P} that have a meaning here.
-func (sh *shell) prompt(s string) string {
-	dir := sh.files.Dir
-	if rest, ok := strings.CutPrefix(dir, home); ok {
-		dir = "~" + rest
-	}
-	base := dir[strings.LastIndexByte(dir, '/')+1:]
-	return strings.NewReplacer(`\u`, "root", `\h`, "localhost", `\H`, "localhost", `\w`, dir, `\W`, base, `\s`, "bash",
-		`\v`, "5.2", `\V`, "5.2.15", `\$`, "#", `\n`, "\n", `\[`, "", `\]`, "", `\\`, `\`).Replace(s)
 }
 
 // dialect is a shell whose texts are parsed.

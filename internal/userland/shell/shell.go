@@ -42,6 +42,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/expand"
 	"coderunner/internal/userland/shell/files"
 	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
@@ -59,6 +60,7 @@ type shell struct {
 	line     int
 	params   []string
 	vars     *vars.Vars
+	ex       *expand.Expander
 	funcs    map[string]*function
 	alias    map[string]string
 	disabled map[string]bool // builtins, by enable -n
@@ -167,6 +169,7 @@ func newShell(ctx context.Context, p *kernel.Process) *shell {
 	}
 	sh.task = newTask(ctx, p)
 	sh.vars = vars.New(&sh.task.Memory, variables{sh})
+	sh.ex = expand.New(sh.vars, &sh.files, &sh.opts, expansions{sh})
 	sh.environment(p.Env)
 	return sh
 }
@@ -207,7 +210,7 @@ func (sh *shell) environment(env []string) {
 	if pwd := sh.vars.Scope.Vars["PWD"]; pwd == nil || pwd.Str != sh.files.Dir {
 		sh.vars.Scope.Vars["PWD"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: sh.files.Dir}
 	}
-	level, _ := sh.evaluate(sh.vars.Get("SHLVL"))
+	level, _ := sh.ex.Evaluate(sh.vars.Get("SHLVL"))
 	sh.vars.Scope.Vars["SHLVL"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: strconv.FormatInt(level+1, 10)}
 }
 
@@ -218,6 +221,7 @@ func (sh *shell) subshell() *shell {
 	c.funcs, c.alias = maps.Clone(sh.funcs), maps.Clone(sh.alias)
 	c.disabled = maps.Clone(sh.disabled)
 	c.files = sh.files.Fork()
+	c.ex = expand.New(c.vars, &c.files, &c.opts, expansions{&c})
 	c.traps = map[string]string{}
 	for name, s := range sh.traps {
 		if s == "" || name == "ERR" && sh.opts.Errtrace || name == "DEBUG" && sh.opts.Functrace {

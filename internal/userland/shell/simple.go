@@ -3,10 +3,10 @@ package shell
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/shell/expand"
 	"coderunner/internal/userland/shell/quote"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -15,7 +15,7 @@ import (
 func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	replace := sh.execs
 	sh.execs, sh.substatus = false, 0
-	args, err := sh.fields(c.Args)
+	args, err := sh.ex.Fields(c.Args)
 	if err != nil {
 		sh.discard(err)
 		return
@@ -36,7 +36,7 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	}
 	undo, err := sh.redirect(redirs)
 	if err != nil {
-		if errors.Is(err, errSubstitution) {
+		if errors.Is(err, expand.ErrSubstitution) {
 			sh.discard(err)
 		} else {
 			sh.report(err)
@@ -83,15 +83,15 @@ func (sh *shell) assignTo(as *syntax.Assign) error {
 	name := as.Name.Value
 	if as.Array != nil {
 		sh.traceArray(as)
-		return sh.assignArray(name, as.Array, as.Append, false)
+		return sh.ex.AssignArray(name, as.Array, as.Append, false)
 	}
-	s, err := sh.assignedValue(as.Value)
+	s, err := sh.ex.AssignedValue(as.Value)
 	if err != nil {
 		return err
 	}
 	sh.traceAssign(as, s)
 	if as.Index != nil {
-		return sh.assignIndex(name, as.Index, s, as.Append)
+		return sh.ex.AssignIndex(name, as.Index, s, as.Append)
 	}
 	if !as.Append {
 		return sh.vars.Set(name, s)
@@ -105,102 +105,6 @@ func (sh *shell) assignTo(as *syntax.Assign) error {
 		return err
 	}
 	return sh.vars.Assign(name, v, s, true)
-}
-
-// assignIndex assigns to name[index].
-func (sh *shell) assignIndex(name string, index syntax.ArithmExpr, s string, add bool) error {
-	name, _ = sh.vars.Resolve(name)
-	if v := sh.vars.Lookup(name); v != nil && v.Kind == vars.Associative {
-		key, err := sh.key(index)
-		if err == nil && key == "" {
-			sub := sh.src.Of(index)
-			if sub == `""` && sh.src.Rewritten() { // which requote puts there
-				sub = ""
-			}
-			err = fmt.Errorf("%s[%s]: %w", name, sub, vars.ErrSubscript)
-		}
-		if err != nil {
-			return err
-		}
-		return sh.vars.SetElement(name, key, s, add)
-	}
-	n, err := sh.arithm(index)
-	if err != nil {
-		return err
-	}
-	return sh.vars.SetElement(name, strconv.FormatInt(n, 10), s, add)
-}
-
-// assignArray assigns (a b [5]=c).
-func (sh *shell) assignArray(name string, x *syntax.ArrayExpr, add, assoc bool) error {
-	name, _ = sh.vars.Resolve(name)
-	v, err := sh.vars.Writable(name)
-	if err != nil {
-		return err
-	}
-	old := *v
-	if assoc = assoc || v.Kind == vars.Associative; !add {
-		sh.Charge(v, 0)
-		v.List, v.Table, v.Str = nil, nil, ""
-	}
-	switch {
-	case assoc:
-		v.Kind, v.IsSet = vars.Associative, true
-		if v.Table == nil {
-			v.Table = sh.vars.NewTable()
-		}
-	case v.Kind == vars.Scalar || v.List == nil:
-		var list []string
-		if add && v.IsSet && v.Kind == vars.Scalar {
-			list = []string{v.Str}
-		}
-		v.Kind, v.IsSet, v.List, v.Str = vars.Indexed, true, sh.vars.NewArray(list), ""
-	}
-	fresh := *v
-	*v = old // the elements' values may be the old ones
-	if add || len(x.Elems) == 0 {
-		*v = fresh
-	}
-	pairs, err := sh.arrayElements(x, fresh.Kind == vars.Associative)
-	if err != nil {
-		return err
-	}
-	if *v = fresh; v.List != nil {
-		v.List = sh.vars.Own(v.List)
-	}
-	return sh.vars.Fill(name, v, pairs)
-}
-
-func (sh *shell) arrayElements(x *syntax.ArrayExpr, assoc bool) (pairs []vars.Pair, err error) {
-	for i := 0; i < len(x.Elems); i++ {
-		e := x.Elems[i]
-		if e.Index == nil {
-			list, err := sh.fields([]*syntax.Word{e.Value})
-			if err != nil {
-				return nil, err
-			}
-			for _, s := range list {
-				pairs = append(pairs, vars.Pair{Value: s})
-			}
-			continue
-		}
-		p := vars.Pair{Keyed: true}
-		if assoc {
-			p.Key, err = sh.key(e.Index)
-		} else {
-			var n int64
-			n, err = sh.arithm(e.Index)
-			p.Key = strconv.FormatInt(n, 10)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if p.Value, err = sh.assignedValue(e.Value); err != nil {
-			return nil, err
-		}
-		pairs = append(pairs, p)
-	}
-	return pairs, nil
 }
 
 // call runs a command in the scope of the assignments before it, nil for none.
@@ -240,7 +144,7 @@ func (sh *shell) temporary(assigns []*syntax.Assign) (*vars.Scope, error) {
 	sh.vars.Scope = s
 	defer func() { sh.vars.Scope = s.Parent }()
 	for _, as := range assigns {
-		value, err := sh.assignedValue(as.Value)
+		value, err := sh.ex.AssignedValue(as.Value)
 		if err != nil {
 			return nil, err
 		}

@@ -131,10 +131,10 @@ func parkMiller(seed uint32) uint32 {
 func (sh *shell) assigned(name, s string) {
 	switch name {
 	case "RANDOM":
-		n, _ := sh.evaluate(s)
+		n, _ := sh.ex.Evaluate(s)
 		sh.reseed(uint32(n))
 	case "SECONDS":
-		n, _ := sh.evaluate(s)
+		n, _ := sh.ex.Evaluate(s)
 		sh.began = time.Now().Add(-time.Duration(n) * time.Second)
 	case "OPTIND":
 		n, _ := strconv.Atoi(s)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/parse"
 )
 
@@ -12,6 +13,9 @@ var (
 	unaryOps  = strings.Fields("-z -n -e -f -d -h -L -r -w -x -s -p -c -b -S -t -v -o -R -N -O -G -u -g -k -a")
 	binaryOps = strings.Fields("= == != < > -eq -ne -lt -le -gt -ge -nt -ot -ef")
 )
+
+// testFrame is what a level of a test takes of the stack, in bytes.
+const testFrame = 4 << 10
 
 // testCommand is test and [, by POSIX's rules for the number of operands, and for
 // longer ones by precedence: ! and parentheses, -a, -o.
@@ -31,13 +35,12 @@ func (sh *shell) testCommand(args []string) int {
 		sh.errorf("%s: %v", name, err)
 		return 2
 	}
-	return int(truth(!ok))
+	return int(arith.Truth(!ok))
 }
 
 type testParser struct {
-	sh    *shell
-	args  []string
-	depth int
+	sh   *shell
+	args []string
 }
 
 func (t *testParser) parse(a []string) (bool, error) {
@@ -100,10 +103,10 @@ func (t *testParser) and() (bool, error) {
 }
 
 func (t *testParser) not() (bool, error) {
-	if t.depth++; t.depth > maxArithDepth {
+	if !t.sh.p.Stack.Enter(testFrame) {
 		return false, parse.ErrNesting
 	}
-	defer func() { t.depth-- }()
+	defer t.sh.p.Stack.Leave(testFrame)
 	a := t.args
 	switch {
 	case len(a) == 0:

@@ -1,10 +1,8 @@
 package shell
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -23,7 +21,7 @@ func (sh *shell) trace(s string) {
 		on, src := sh.opts.Xtrace, sh.src
 		sh.src = &parse.Source{Text: prompt, Name: src.Name, First: max(1, sh.line)} // LINENO is the command's
 		sh.opts.Xtrace = false
-		if expanded, err := sh.document(w); err == nil {
+		if expanded, err := sh.ex.Document(w); err == nil {
 			prompt = expanded
 		}
 		sh.opts.Xtrace, sh.src = on, src
@@ -122,7 +120,7 @@ func (sh *shell) traceLet(c *syntax.LetClause) {
 				if err != nil {
 					break
 				}
-				if text, err := sh.literal(w); err == nil {
+				if text, err := sh.ex.Literal(w); err == nil {
 					s = text
 				}
 			}
@@ -142,29 +140,29 @@ func acts(s string) bool {
 // where that text would lose the quotes of a subscript.
 func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64, error) {
 	if !sh.opts.Xtrace {
-		return sh.arithm(x)
+		return sh.ex.Number(x)
 	}
 	s := source()
 	once := acts(s)
 	if once && strings.Contains(s, "[") {
 		sh.trace("(( " + s + " ))")
-		return sh.arithm(x)
+		return sh.ex.Number(x)
 	}
 	if strings.ContainsAny(s, "$`") {
 		w, err := parse.Document(s)
 		if err != nil {
-			return sh.arithm(x)
+			return sh.ex.Number(x)
 		}
-		if s, err = sh.document(w); err != nil {
+		if s, err = sh.ex.Document(w); err != nil {
 			return 0, err
 		}
 	}
 	s = strings.ReplaceAll(s, `"`, "")
 	sh.trace("(( " + s + " ))")
 	if once {
-		return sh.evaluate(s)
+		return sh.ex.Evaluate(s)
 	}
-	return sh.arithm(x)
+	return sh.ex.Number(x)
 }
 
 // loopPart returns the text of a part of for ((…;…;…)), 1 for one that is not there.
@@ -177,23 +175,4 @@ func (sh *shell) loopPart(l *syntax.CStyleLoop, x syntax.ArithmExpr, part int) s
 		return sh.src.Of(x)
 	}
 	return strings.TrimLeft(parts[part], " \t\n")
-}
-
-// escaped returns f with a backslash before each quoted character, as a trace does, or in
-// a regular expression before those that mean something.
-func (f field) escaped(expr bool) string {
-	var s strings.Builder
-	for _, p := range f {
-		if p.quoted && expr {
-			s.WriteString(regexp.QuoteMeta(p.text))
-			continue
-		}
-		for i := range len(p.text) {
-			if p.quoted && utf8.RuneStart(p.text[i]) {
-				s.WriteByte('\\')
-			}
-			s.WriteByte(p.text[i])
-		}
-	}
-	return s.String()
 }
