@@ -72,6 +72,7 @@ func (ex *Expander) AssignArray(name string, x *syntax.ArrayExpr, add, assoc boo
 	return ex.vars.Fill(name, v, pairs)
 }
 
+// Elements expands what stands in the parentheses of an array.
 func (ex *Expander) Elements(x *syntax.ArrayExpr, assoc bool) (pairs []vars.Pair, err error) {
 	for i := 0; i < len(x.Elems); i++ {
 		e := x.Elems[i]

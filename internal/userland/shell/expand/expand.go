@@ -99,6 +99,7 @@ func (ex *Expander) AssignedValue(w *syntax.Word) (string, error) {
 	return f.String(), err
 }
 
+// Field expands a word to one field; assign: as the value of an assignment.
 func (ex *Expander) Field(w *syntax.Word, assign bool) (Field, error) {
 	if w == nil {
 		return nil, nil
