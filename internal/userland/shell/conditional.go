@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"coderunner/internal/machine/abi"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/regex"
 	"coderunner/internal/userland/shell/arith"
+	"coderunner/internal/userland/shell/builtins"
 	"coderunner/internal/userland/shell/expand"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
@@ -54,10 +53,10 @@ func (t *tester) fail(err error) bool {
 // takes all that follows a ! for its operand: here ! is of the next primary, and &&
 // binds closer than ||.
 func (t *tester) eval(x syntax.TestExpr) bool {
-	if !t.sh.p.Stack.Enter(testFrame) {
+	if !t.sh.p.Stack.Enter(builtins.TestFrame) {
 		return t.fail(parse.ErrNesting)
 	}
-	defer t.sh.p.Stack.Leave(testFrame)
+	defer t.sh.p.Stack.Leave(builtins.TestFrame)
 	all, not := true, false // all: of the terms since the last ||
 	for t.err == nil {
 		if n, ok := x.(*syntax.UnaryTest); ok && n.Op == syntax.TsNot {
@@ -98,7 +97,7 @@ func (t *tester) primary(x syntax.TestExpr) bool {
 		}
 		s := t.text(w)
 		t.trace(x.Op.String(), s)
-		return t.err == nil && t.sh.unaryTest(x.Op.String(), s)
+		return t.err == nil && builtins.UnaryTest(face{t.sh}, x.Op.String(), s)
 	case *syntax.BinaryTest:
 		return t.binary(x)
 	}
@@ -158,26 +157,10 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 		if err != nil {
 			return t.fail(err)
 		}
-		return compare(x.Op.String(), a, b)
+		return builtins.Compare(x.Op.String(), a, b)
 	}
-	ok, _ := t.sh.binaryTest(x.Op.String(), l, r.String())
+	ok, _ := builtins.BinaryTest(face{t.sh}, x.Op.String(), l, r.String())
 	return ok
-}
-
-func compare(op string, a, b int64) bool {
-	switch op {
-	case "-eq":
-		return a == b
-	case "-ne":
-		return a != b
-	case "-lt":
-		return a < b
-	case "-le":
-		return a <= b
-	case "-gt":
-		return a > b
-	}
-	return a >= b
 }
 
 // maxRegexp bounds a regular expression, in bytes.
@@ -212,73 +195,4 @@ func (t *tester) regexp(s string, f expand.Field) bool {
 		return t.fail(err)
 	}
 	return m != nil
-}
-
-// unaryTest is a test of one operand, of [[ and of [.
-func (sh *shell) unaryTest(op, s string) bool {
-	switch op {
-	case "-z":
-		return s == ""
-	case "-n":
-		return s != ""
-	case "-v":
-		v, err := sh.ex.FetchText(s)
-		if base, sub, ok := parse.CutSubscript(s); ok && err == nil && (sub == "@" || sub == "*") {
-			return len(sh.vars.Elements(base, false).Elems) > 0
-		}
-		return err == nil && v.IsSet
-	case "-R":
-		v, _ := sh.vars.Scope.Find(s)
-		return v != nil && v.Attrs&vars.NameRef != 0
-	case "-o":
-		on := sh.opts.Find(s)
-		return on != nil && *on
-	case "-t":
-		fd, err := strconv.Atoi(s)
-		return err == nil && sh.files.IsTerminal(fd)
-	case "-h", "-L":
-		if _, ok := sh.files.Descriptor(s); ok {
-			return sh.files.Test("-e", s)
-		}
-		n, e := sh.files.Lookup(s, false)
-		return e == abi.OK && n.Type() == abi.S_IFLNK
-	}
-	return sh.files.Test(op, s)
-}
-
-// binaryTest is a test of two operands.
-func (sh *shell) binaryTest(op, l, r string) (bool, error) {
-	switch op {
-	case "=", "==":
-		return l == r, nil
-	case "!=":
-		return l != r, nil
-	case "<":
-		return l < r, nil
-	case ">":
-		return l > r, nil
-	case "-nt", "-ot", "-ef":
-		a, e1 := sh.files.Lookup(l, true)
-		b, e2 := sh.files.Lookup(r, true)
-		if op == "-ot" {
-			a, b, e1, e2 = b, a, e2, e1
-		}
-		switch {
-		case e1 != abi.OK || op == "-ef" && e2 != abi.OK:
-			return false, nil
-		case op == "-ef":
-			return a == b || sh.files.FS.Stat(a).Ino == sh.files.FS.Stat(b).Ino, nil
-		case e2 != abi.OK:
-			return true, nil
-		}
-		return sh.files.FS.Stat(a).Mtime.Time().After(sh.files.FS.Stat(b).Mtime.Time()), nil
-	}
-	for _, s := range []string{l, r} {
-		if _, err := strconv.ParseInt(strings.Trim(s, " \t\n"), 10, 64); err != nil {
-			return false, fmt.Errorf("%s: integer expression expected", s)
-		}
-	}
-	a, _ := strconv.ParseInt(strings.TrimSpace(l), 10, 64)
-	b, _ := strconv.ParseInt(strings.TrimSpace(r), 10, 64)
-	return compare(op, a, b), nil
 }

@@ -10,6 +10,8 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/shell/arith"
+	"coderunner/internal/userland/shell/builtins"
+	"coderunner/internal/userland/shell/files"
 )
 
 func (sh *shell) stmts(list []*syntax.Stmt) {
@@ -192,7 +194,8 @@ func (sh *shell) command(c syntax.Command) {
 	case *syntax.TestClause:
 		sh.test(c)
 	case *syntax.DeclClause:
-		sh.declClause(c)
+		sh.substatus = 0
+		sh.status = builtins.DeclareClause(face{sh}, c)
 	case *syntax.TimeClause:
 		sh.time(c)
 	case *syntax.CoprocClause:
@@ -275,7 +278,7 @@ func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal
 // here that helps nobody.
 func (sh *shell) cannotFork(err error) {
 	text, _, _ := strings.Cut(err.Error(), ": ")
-	sh.errorf("fork: %s: %s", message(abi.EAGAIN), text)
+	sh.errorf("fork: %s: %s", files.Message(abi.EAGAIN), text)
 	sh.status, sh.jump = 254, jump{kind: exits}
 }
 

@@ -162,7 +162,7 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 	if address, ok := connection(name); ok {
 		stream, err := sh.p.Kernel().Connect(sh.ctx, address)
 		if e, ok := errors.AsType[abi.Errno](err); ok {
-			return nil, fmt.Errorf("connect: %s\n%s%s: %[1]s", message(e), sh.prefix(), name)
+			return nil, fmt.Errorf("connect: %s\n%s%s: %[1]s", files.Message(e), sh.prefix(), name)
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: %v", name, err)
 		}
@@ -183,7 +183,7 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 	}
 	f, e := sh.files.Open(sh.ctx, name, flags, 0o666)
 	if e != abi.OK {
-		return nil, fmt.Errorf("%s: %s", name, message(e))
+		return nil, fmt.Errorf("%s: %s", name, files.Message(e))
 	}
 	return f, nil
 }

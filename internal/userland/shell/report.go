@@ -12,12 +12,10 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/shell/expand"
+	"coderunner/internal/userland/shell/files"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
-
-// message returns an errno's text, as strerror does.
-func message(e abi.Errno) string { return cmp.Or(e.Text(), e.Name()) }
 
 // lineOf returns the line of a position of the text that is executed.
 func (sh *shell) lineOf(pos syntax.Pos) int {
@@ -123,11 +121,11 @@ func (sh *shell) print(command, s string) int {
 	}
 	text := "Bad file descriptor"
 	if f := sh.files.FDs[1]; f != nil {
-		text = message(abi.EIO)
+		text = files.Message(abi.EIO)
 		if _, e := f.Write(sh.ctx, nil); e != abi.OK {
-			text = message(e)
+			text = files.Message(e)
 		} else if f.Node() != nil || f.Stream() != nil {
-			text = message(abi.ENOSPC)
+			text = files.Message(abi.ENOSPC)
 		}
 	}
 	sh.errorf("%s: write error: %s", command, text)
@@ -138,7 +136,7 @@ func (sh *shell) print(command, s string) int {
 func (sh *shell) readFile(name string, limit int64) (string, error) {
 	f, e := sh.files.Open(sh.ctx, name, abi.O_RDONLY, 0)
 	if e != abi.OK {
-		return "", fmt.Errorf("%s: %s", name, message(e))
+		return "", fmt.Errorf("%s: %s", name, files.Message(e))
 	}
 	defer f.Close()
 	st := f.Stat()
@@ -175,7 +173,7 @@ func (d dialect) Aliases() map[string]string {
 	if !d.sh.opts.ExpandAliases {
 		return nil
 	}
-	return d.sh.alias
+	return d.sh.state.Aliases
 }
 
 func (d dialect) Warn(line int, text string) {
@@ -231,4 +229,21 @@ func signalText(s kernel.Signal) string {
 	texts := map[kernel.Signal]string{1: "Hangup", 3: "Quit", 4: "Illegal instruction", 6: "Aborted", 8: "Floating point exception",
 		9: "Killed", 10: "User defined signal 1", 11: "Segmentation fault", 12: "User defined signal 2", 14: "Alarm clock", 15: "Terminated"}
 	return texts[s]
+}
+
+// jumpStatus is the status that goes with a jump in progress.
+func (sh *shell) jumpStatus() int {
+	if sh.jump.kind != 0 {
+		return sh.status
+	}
+	return 0
+}
+
+// dropLine leaves the rest of the line, unless a jump is in progress. It reports whether it did.
+func (sh *shell) dropLine() bool {
+	if sh.jump.kind != 0 {
+		return false
+	}
+	sh.status, sh.jump = 1, jump{kind: discards}
+	return true
 }

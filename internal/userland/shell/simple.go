@@ -7,6 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/shell/expand"
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -113,7 +114,7 @@ func (sh *shell) call(before *vars.Scope, args []string) {
 		sh.vars.Scope = before
 		defer func() { sh.vars.Scope = sh.vars.Scope.Parent }()
 	}
-	if f := sh.funcs[args[0]]; f != nil {
+	if f := sh.state.Functions[args[0]]; f != nil {
 		sh.execs = false
 		sh.callFunction(f, args)
 		return
@@ -123,7 +124,7 @@ func (sh *shell) call(before *vars.Scope, args []string) {
 
 // run runs a builtin or a program.
 func (sh *shell) run(args []string) {
-	if b := builtins[args[0]]; b != nil && !sh.disabled[args[0]] {
+	if b := commands[args[0]]; b != nil && !sh.state.Disabled[args[0]] {
 		sh.execs = false
 		sh.before, sh.status = sh.status, 0
 		if status := b(sh, args); sh.jump.kind == 0 || status != 0 {
@@ -163,13 +164,13 @@ func (sh *shell) temporary(assigns []*syntax.Assign) (*vars.Scope, error) {
 	return s, nil
 }
 
-func (sh *shell) callFunction(f *function, args []string) {
-	params, src, loops, line, options := sh.params, sh.src, sh.loops, sh.line, sh.opts
-	sh.calls = append(sh.calls, call{args[0], f.src.Name, sh.line})
+func (sh *shell) callFunction(f *parse.Function, args []string) {
+	params, src, loops, line, options := sh.state.Params, sh.src, sh.loops, sh.line, sh.opts
+	sh.calls = append(sh.calls, call{args[0], f.Src.Name, sh.line})
 	sh.vars.Scope = &vars.Scope{Vars: map[string]*vars.Variable{}, Parent: sh.vars.Scope}
-	sh.params, sh.src, sh.loops = args[1:], f.src, 0
+	sh.state.Params, sh.src, sh.loops = args[1:], f.Src, 0
 	callers := sh.hideTraps()
-	sh.stmt(f.body)
+	sh.stmt(f.Body)
 	if sh.jump.kind == returns {
 		sh.jump = jump{}
 	}
@@ -189,6 +190,39 @@ func (sh *shell) callFunction(f *function, args []string) {
 	}
 	sh.vars.Scope = sh.vars.Scope.Parent
 	sh.calls = sh.calls[:len(sh.calls)-1]
-	sh.params, sh.src, sh.loops, sh.line = params, src, loops, line
-	sh.failed(f.body)
+	sh.state.Params, sh.src, sh.loops, sh.line = params, src, loops, line
+	sh.failed(f.Body)
+}
+
+// importFunction makes a function of the environment.
+func (sh *shell) importFunction(name, s string) {
+	old := sh.src
+	defer func() { sh.src = old }()
+	sh.src = &parse.Source{Text: name + " " + s, Name: "environment", First: 1}
+	err := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
+		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name != nil && c.Name.Value == name {
+			sh.declare(c)
+			sh.state.Functions[name].Exported = true
+		}
+		return false
+	})
+	if err != nil {
+		delete(sh.state.Functions, name)
+	}
+}
+
+// assignList assigns the text of a list.
+func (sh *shell) assignList(name, s string, add, assoc bool) (err error) {
+	old := sh.src
+	defer func() { sh.src = old }()
+	sh.src = &parse.Source{Text: name + "=" + s, Name: old.Name, First: sh.line}
+	if e := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
+		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
+			err = sh.ex.AssignArray(name, c.Assigns[0].Array, add, assoc)
+		}
+		return false
+	}); e != nil {
+		return fmt.Errorf("%s: bad array value", name)
+	}
+	return err
 }

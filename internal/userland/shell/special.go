@@ -33,7 +33,7 @@ func (sh *shell) special(name string) *vars.Variable {
 	case "SRANDOM":
 		return vars.Text(strconv.FormatUint(uint64(rand.Uint32()), 10))
 	case "SECONDS":
-		return vars.Text(strconv.Itoa(int(time.Since(sh.began) / time.Second)))
+		return vars.Text(strconv.Itoa(int(time.Since(sh.state.Began) / time.Second)))
 	case "EPOCHSECONDS":
 		return vars.Text(strconv.FormatInt(time.Now().Unix(), 10))
 	case "EPOCHREALTIME":
@@ -135,9 +135,9 @@ func (sh *shell) assigned(name, s string) {
 		sh.reseed(uint32(n))
 	case "SECONDS":
 		n, _ := sh.ex.Evaluate(s)
-		sh.began = time.Now().Add(-time.Duration(n) * time.Second)
+		sh.state.Began = time.Now().Add(-time.Duration(n) * time.Second)
 	case "OPTIND":
 		n, _ := strconv.Atoi(s)
-		sh.getopts = getoptsState{index: n}
+		sh.state.SetOptind(n)
 	}
 }

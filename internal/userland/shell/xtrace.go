@@ -8,7 +8,6 @@ import (
 
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
-	"coderunner/internal/userland/shell/vars"
 )
 
 // trace writes a line of set -x: to stderr, or BASH_XTRACEFD.
@@ -76,20 +75,6 @@ func (sh *shell) traceArray(as *syntax.Assign) {
 		}
 	}
 	sh.trace(sh.src.Text[as.Pos().Offset():as.Array.Lparen.Offset()] + "(" + strings.Join(words, " ") + ")")
-}
-
-// tracePairs shows the elements of an array that is declared.
-func (sh *shell) tracePairs(name string, pairs []vars.Pair) {
-	if !sh.opts.Xtrace {
-		return
-	}
-	words := make([]string, len(pairs))
-	for i, p := range pairs {
-		if words[i] = quote.Single(p.Value); p.Keyed {
-			words[i] = "[" + quote.Single(p.Key) + "]=" + words[i]
-		}
-	}
-	sh.trace(name + "=(" + strings.Join(words, " ") + ")")
 }
 
 // traceWords shows the head of for or select, whose words are as they are written.

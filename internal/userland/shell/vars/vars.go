@@ -152,6 +152,9 @@ func (vs *Vars) Resolve(name string) (target, subscript string) {
 	return name, ""
 }
 
+// Special returns the value of a variable that is computed, nil for others.
+func (vs *Vars) Special(name string) *Variable { return vs.host.Special(name) }
+
 // Lookup returns the variable of a name that is no reference, nil without one.
 func (vs *Vars) Lookup(name string) *Variable {
 	name, _ = vs.Resolve(name)
