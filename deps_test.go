@@ -52,7 +52,10 @@ const imports = `
 	internal/userland/glob:
 	internal/userland/printf:
 	internal/userland/regex:
-	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/regex internal/userland/shell/arith internal/userland/shell/builtins internal/userland/shell/expand internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell/arith: internal/machine/kernel internal/userland/shell/parse internal/userland/shell/vars
+	internal/userland/shell/builtins: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/shell/arith internal/userland/shell/expand internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell/expand: internal/machine/abi internal/machine/kernel internal/userland/glob internal/userland/shell/arith internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
 	internal/userland/shell/files: internal/machine/abi internal/machine/memfs
 	internal/userland/shell/options:
 	internal/userland/shell/parse:
@@ -152,7 +155,7 @@ const capabilities = `
 	C:
 	github.com/mark3labs/mcp-go: internal/bench internal/server
 	github.com/tetratelabs/wazero: pyodide pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
-	mvdan.cc/sh/v3: internal/userland/shell internal/userland/shell/parse
+	mvdan.cc/sh/v3: internal/userland/shell internal/userland/shell/arith internal/userland/shell/builtins internal/userland/shell/expand internal/userland/shell/parse
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner

@@ -1,4 +1,4 @@
-package shell
+package arith
 
 import (
 	"cmp"
@@ -28,18 +28,15 @@ func word(r rune) bool {
 	return r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' || r == '#' || r == '@'
 }
 
-// arithmText evaluates the text that an expression expands to.
-func (sh *shell) arithmText(x syntax.ArithmExpr) (int64, error) {
-	s := sh.src.Of(x) + sh.src.BlanksBehind(x)
-	w, err := parse.Document(s)
+// expandedText evaluates the text that an expression expands to.
+func expandedText(env Env, x syntax.ArithmExpr) (int64, error) {
+	src := env.Source()
+	s, err := env.Text(src.Of(x) + src.BlanksBehind(x))
 	if err != nil {
 		return 0, err
 	}
-	if s, err = sh.document(w); err != nil {
-		return 0, err
-	}
 	s = strings.ReplaceAll(s, `"`, "")
-	a := &arithmetic{sh: sh, text: strings.TrimLeft(s, " \t\n")}
+	a := &arithmetic{env: env, vars: env.Variables(), text: strings.TrimLeft(s, " \t\n")}
 	n := a.value(s)
 	return n, a.err
 }
@@ -49,21 +46,27 @@ func (a *arithmetic) rest(x syntax.ArithmExpr) string {
 	if a.inner != "" {
 		return a.inner[min(int(x.Pos().Offset()), len(a.inner)):]
 	}
-	from, to := int(x.Pos().Offset()), len(a.sh.src.Text)
+	from, to := int(x.Pos().Offset()), len(a.env.Source().Text)
 	if a.expr != nil {
 		to = min(to, int(a.expr.End().Offset()))
 	}
 	if a.expr == nil || from >= to {
 		return a.sourceOf(x)
 	}
-	return parse.Original(a.sh.src.Text[from:to]) + a.sh.src.BlanksBehind(a.expr)
+	return parse.Original(a.env.Source().Text[from:to]) + a.env.Source().BlanksBehind(a.expr)
 }
 
 const tooGreat = "value too great for base"
 
+// overflow fails at an expression that nests too deeply, whose text is not shown.
+func (a *arithmetic) overflow(token string) int64 {
+	a.deep = true
+	return a.fail(tooDeep, token)
+}
+
 func (a *arithmetic) fail(msg, token string) int64 {
-	if a.text == "" && a.expr != nil && a.depth <= maxArithDepth {
-		a.text = a.sh.src.Of(a.expr) + a.sh.src.BlanksBehind(a.expr)
+	if a.text == "" && a.expr != nil && !a.deep {
+		a.text = a.env.Source().Of(a.expr) + a.env.Source().BlanksBehind(a.expr)
 	}
 	if a.err == nil {
 		text := a.text
@@ -82,7 +85,7 @@ var changes = regexp.MustCompile("\\+\\+|--|[^=!<>]=[^=]|<<=|>>=|\\$\\(|`")
 // and it can be evaluated again to that end: bash shows the values of variables.
 func (a *arithmetic) expanded() bool {
 	e, ok := a.err.(*vars.Error)
-	if !ok || e.Fatal || a.expr == nil || a.depth > maxArithDepth {
+	if !ok || e.Fatal || a.expr == nil || a.deep {
 		return false
 	}
 	if w, ok := a.expr.(*syntax.Word); ok {
@@ -90,7 +93,7 @@ func (a *arithmetic) expanded() bool {
 			return false // it is the text: see requote
 		}
 	}
-	s := a.sh.src.Of(a.expr)
+	s := a.env.Source().Of(a.expr)
 	return strings.Contains(s, "$") && !changes.MatchString(s)
 }
 

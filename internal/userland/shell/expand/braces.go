@@ -1,4 +1,4 @@
-package shell
+package expand
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 )
 
 // sequence expands {1..9}, {a..z}, {01..10} and {9..1..-2}.
-func (sh *shell) sequence(br *syntax.BraceExp, rest, left []syntax.WordPart, out *[]*syntax.Word) {
+func (ex *Expander) sequence(br *syntax.BraceExp, rest, left []syntax.WordPart, out *[]*syntax.Word) {
 	first, last := br.Elems[0].Lit(), br.Elems[1].Lit()
 	from, err1 := strconv.ParseInt(first, 10, 64)
 	to, err2 := strconv.ParseInt(last, 10, 64)
@@ -32,7 +32,7 @@ func (sh *shell) sequence(br *syntax.BraceExp, rest, left []syntax.WordPart, out
 			step = n
 		}
 	}
-	for n := from; !sh.stopped(); {
+	for n := from; !ex.host.Stopped(); {
 		s := strconv.FormatInt(n, 10)
 		if letters {
 			s = string(rune(n))
@@ -42,7 +42,7 @@ func (sh *shell) sequence(br *syntax.BraceExp, rest, left []syntax.WordPart, out
 		} else if width > 0 {
 			s = fmt.Sprintf("%0*d", width, n)
 		}
-		sh.brace(append([]syntax.WordPart{&syntax.Lit{Value: s}}, rest...), left, out)
+		ex.brace(append([]syntax.WordPart{&syntax.Lit{Value: s}}, rest...), left, out)
 		distance := uint64(to) - uint64(n)
 		if from > to {
 			distance = uint64(n) - uint64(to)
@@ -65,8 +65,8 @@ func padded(s string) bool {
 
 // braces returns the words that a word's braces stand for, the word itself
 // without any.
-func (sh *shell) braces(w *syntax.Word) []*syntax.Word {
-	if sh.opts.Nobrace || !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
+func (ex *Expander) braces(w *syntax.Word) []*syntax.Word {
+	if ex.opts.Nobrace || !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
 		lit, ok := p.(*syntax.Lit)
 		return ok && strings.Contains(lit.Value, "{")
 	}) {
@@ -77,7 +77,7 @@ func (sh *shell) braces(w *syntax.Word) []*syntax.Word {
 		return []*syntax.Word{w}
 	}
 	var out []*syntax.Word
-	sh.brace(c.Parts, nil, &out)
+	ex.brace(c.Parts, nil, &out)
 	return out
 }
 
@@ -85,7 +85,7 @@ func (sh *shell) braces(w *syntax.Word) []*syntax.Word {
 const maxBraces = 1 << 20
 
 // brace adds to out the words of parts, each behind left.
-func (sh *shell) brace(parts, left []syntax.WordPart, out *[]*syntax.Word) {
+func (ex *Expander) brace(parts, left []syntax.WordPart, out *[]*syntax.Word) {
 	for i, p := range parts {
 		br, ok := p.(*syntax.BraceExp)
 		if !ok {
@@ -94,16 +94,16 @@ func (sh *shell) brace(parts, left []syntax.WordPart, out *[]*syntax.Word) {
 		}
 		rest := parts[i+1:]
 		if br.Sequence {
-			sh.sequence(br, rest, left, out)
+			ex.sequence(br, rest, left, out)
 			return
 		}
 		for _, e := range br.Elems {
-			sh.brace(slices.Concat(e.Parts, rest), left, out)
+			ex.brace(slices.Concat(e.Parts, rest), left, out)
 		}
 		return
 	}
-	if len(*out) >= maxBraces || !sh.Room(6*vars.ElementCost) {
-		sh.exhausted(fmt.Errorf("brace expansion: more than %d words, or more than the memory limit", maxBraces))
+	if len(*out) >= maxBraces || !ex.vars.Room(6*vars.ElementCost) {
+		ex.host.Exhausted(fmt.Errorf("brace expansion: more than %d words, or more than the memory limit", maxBraces))
 		return
 	}
 	*out = append(*out, &syntax.Word{Parts: joined(left)})

@@ -1,4 +1,4 @@
-package shell
+package expand
 
 import (
 	"coderunner/internal/userland/glob"
@@ -15,31 +15,31 @@ import (
 )
 
 // slice is ${x:offset:length}, also of a list.
-func (sh *shell) slice(p *syntax.ParamExp, v vars.Value) (vars.Value, error) {
+func (ex *Expander) slice(p *syntax.ParamExp, v vars.Value) (vars.Value, error) {
 	var offset, length int64
 	var err error
 	if !v.IsSet && !v.Many { // nothing to compute for
 		return v, nil
 	}
 	if p.Slice.Offset != nil {
-		if offset, err = sh.arithm(p.Slice.Offset); err != nil {
+		if offset, err = ex.Number(p.Slice.Offset); err != nil {
 			return v, err
 		}
 	}
 	if p.Slice.Length != nil {
-		if length, err = sh.arithm(p.Slice.Length); err != nil {
+		if length, err = ex.Number(p.Slice.Length); err != nil {
 			return v, err
 		}
 	}
 	if v.Many {
-		return sh.sliceList(p, v, offset, length)
+		return ex.sliceList(p, v, offset, length)
 	}
 	var runes []string // with bytes that are not UTF-8
 	if len(v.Elems) > 0 {
-		if !sh.Room(int64(len(v.Elems[0])) * 16) {
+		if !ex.vars.Room(int64(len(v.Elems[0])) * 16) {
 			return v, vars.ErrMemory
 		}
-		single := sh.bytes()
+		single := ex.Bytes()
 		for s := v.Elems[0]; s != ""; {
 			_, n := glob.DecodeRune(s)
 			if single {
@@ -76,12 +76,13 @@ func bounds(p *syntax.ParamExp, offset, length, n int64) (from, to int64, err er
 	return offset, offset + min(length, n-offset), nil
 }
 
-func (sh *shell) sliceList(p *syntax.ParamExp, v vars.Value, offset, length int64) (vars.Value, error) {
+func (ex *Expander) sliceList(p *syntax.ParamExp, v vars.Value, offset, length int64) (vars.Value, error) {
 	list := v.Elems
 	name := p.Param.Value
 	if name == "@" || name == "*" {
-		list = append([]string{sh.arg0}, list...)
-	} else if a := sh.vars.Lookup(name); a != nil && a.Kind == vars.Indexed && a.List.At != nil && offset >= 0 {
+		zero, _ := ex.host.Arguments()
+		list = append([]string{zero}, list...)
+	} else if a := ex.vars.Lookup(name); a != nil && a.Kind == vars.Indexed && a.List.At != nil && offset >= 0 {
 		i, _ := slices.BinarySearch(a.List.At, int(offset))
 		offset = int64(i)
 	}
@@ -96,12 +97,12 @@ func (sh *shell) sliceList(p *syntax.ParamExp, v vars.Value, offset, length int6
 }
 
 // replace is ${x/pattern/replacement} of every element.
-func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
-	text, err := sh.pattern(r.Orig)
+func (ex *Expander) replace(r *syntax.Replace, elems []string) ([]string, error) {
+	text, err := ex.Pattern(r.Orig)
 	if err != nil {
 		return nil, err
 	}
-	with, err := sh.field(r.With, false)
+	with, err := ex.Field(r.With, false)
 	if err != nil {
 		return nil, err
 	}
@@ -109,38 +110,38 @@ func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
 	if lit, ok := parse.FirstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
 		anchor, text = lit[0], text[1:]
 	}
-	pat := glob.Compile(text, sh.opts.Extglob)
+	pat := glob.Compile(text, ex.opts.Extglob)
 	if text == "" && anchor == 0 {
 		return elems, nil
 	}
 	elems = slices.Clone(elems)
 	for i, s := range elems {
-		if elems[i], err = sh.substituted(pat, with, s, anchor, r.All); err != nil {
+		if elems[i], err = ex.substituted(pat, with, s, anchor, r.All); err != nil {
 			return nil, err
 		}
 	}
 	return elems, nil
 }
 
-func (sh *shell) substituted(pat glob.Pattern, with field, s string, anchor byte, all bool) (string, error) {
+func (ex *Expander) substituted(pat glob.Pattern, with Field, s string, anchor byte, all bool) (string, error) {
 	var b strings.Builder
 	put := func(match string) bool {
 		for _, p := range with {
-			t := p.text
-			if !p.quoted && strings.Contains(t, "&") {
-				if !sh.Room(int64(strings.Count(t, "&")) * int64(len(match))) {
+			t := p.Text
+			if !p.Quoted && strings.Contains(t, "&") {
+				if !ex.vars.Room(int64(strings.Count(t, "&")) * int64(len(match))) {
 					return false
 				}
 				t = strings.ReplaceAll(t, "&", match)
 			}
-			if !sh.Room(int64(len(t))) {
+			if !ex.vars.Room(int64(len(t))) {
 				return false
 			}
 			b.WriteString(t)
 		}
 		return true
 	}
-	ctx := sh.ctx
+	ctx := ex.host.Context()
 	switch anchor {
 	case '#':
 		if n := pat.Prefix(ctx, s, true); n >= 0 {
@@ -187,15 +188,15 @@ func memoryError(ok bool) error {
 }
 
 // operate is ${x#p}, ${x%p}, ${x^p}, ${x@Q} and the like.
-func (sh *shell) operate(p *syntax.ParamExp, v vars.Value) (vars.Value, error) {
+func (ex *Expander) operate(p *syntax.ParamExp, v vars.Value) (vars.Value, error) {
 	if p.Exp.Op == syntax.OtherParamOps {
-		op, err := sh.literal(p.Exp.Word)
+		op, err := ex.Literal(p.Exp.Word)
 		if err != nil {
 			return v, err
 		}
-		return sh.transform(p, v, op)
+		return ex.transform(p, v, op)
 	}
-	text, err := sh.pattern(p.Exp.Word)
+	text, err := ex.Pattern(p.Exp.Word)
 	if err != nil {
 		return v, err
 	}
@@ -203,24 +204,24 @@ func (sh *shell) operate(p *syntax.ParamExp, v vars.Value) (vars.Value, error) {
 	if rest, ok := strings.CutPrefix(text, parse.Toggled); ok {
 		text, upper = rest, toggle
 	}
-	pat := glob.Compile(text, sh.opts.Extglob)
+	pat := glob.Compile(text, ex.opts.Extglob)
 	v.Elems = slices.Clone(v.Elems)
 	for i, s := range v.Elems {
 		switch p.Exp.Op {
 		case syntax.RemSmallPrefix, syntax.RemLargePrefix:
-			if n := pat.Prefix(sh.ctx, s, p.Exp.Op == syntax.RemLargePrefix); n > 0 {
+			if n := pat.Prefix(ex.host.Context(), s, p.Exp.Op == syntax.RemLargePrefix); n > 0 {
 				s = s[n:]
 			}
 		case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
-			if n := pat.Suffix(sh.ctx, s, p.Exp.Op == syntax.RemLargeSuffix); n > 0 {
+			if n := pat.Suffix(ex.host.Context(), s, p.Exp.Op == syntax.RemLargeSuffix); n > 0 {
 				s = s[:len(s)-n]
 			}
 		case syntax.UpperFirst, syntax.UpperAll:
-			s = sh.recase(s, pat, upper, p.Exp.Op == syntax.UpperAll)
+			s = ex.recase(s, pat, upper, p.Exp.Op == syntax.UpperAll)
 		case syntax.LowerFirst, syntax.LowerAll:
-			s = sh.recase(s, pat, unicode.ToLower, p.Exp.Op == syntax.LowerAll)
+			s = ex.recase(s, pat, unicode.ToLower, p.Exp.Op == syntax.LowerAll)
 		default:
-			return v, fmt.Errorf("%s: %w", p.Param.Value, errSubstitution)
+			return v, fmt.Errorf("%s: %w", p.Param.Value, ErrSubstitution)
 		}
 		v.Elems[i] = s
 	}
@@ -236,14 +237,14 @@ func toggle(r rune) rune {
 }
 
 // recase changes the case of the characters that match pat, an empty one all.
-func (sh *shell) recase(s string, pat glob.Pattern, to func(rune) rune, all bool) string {
-	if !sh.Room(int64(len(s))) {
+func (ex *Expander) recase(s string, pat glob.Pattern, to func(rune) rune, all bool) string {
+	if !ex.vars.Room(int64(len(s))) {
 		return ""
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, n := glob.DecodeRune(s[i:])
-		if r <= unicode.MaxRune && (i == 0 || all) && (len(pat) == 0 || pat.Match(sh.ctx, s[i:i+n], false)) {
+		if r <= unicode.MaxRune && (i == 0 || all) && (len(pat) == 0 || pat.Match(ex.host.Context(), s[i:i+n], false)) {
 			b.WriteRune(to(r))
 		} else {
 			b.WriteString(s[i : i+n])
@@ -254,8 +255,8 @@ func (sh *shell) recase(s string, pat glob.Pattern, to func(rune) rune, all bool
 }
 
 // transform is ${x@op}.
-func (sh *shell) transform(p *syntax.ParamExp, v vars.Value, op string) (vars.Value, error) {
-	a := sh.vars.Lookup(p.Param.Value)
+func (ex *Expander) transform(p *syntax.ParamExp, v vars.Value, op string) (vars.Value, error) {
+	a := ex.vars.Lookup(p.Param.Value)
 	switch op {
 	case "a":
 		letters := ""
@@ -295,7 +296,7 @@ func (sh *shell) transform(p *syntax.ParamExp, v vars.Value, op string) (vars.Va
 	}
 	v.Elems = slices.Clone(v.Elems)
 	for i, s := range v.Elems {
-		if !sh.Room(4 * int64(len(s))) {
+		if !ex.vars.Room(4 * int64(len(s))) {
 			return v, vars.ErrMemory
 		}
 		switch op {
@@ -308,11 +309,11 @@ func (sh *shell) transform(p *syntax.ParamExp, v vars.Value, op string) (vars.Va
 		case "L":
 			s = strings.ToLower(s)
 		case "u":
-			s = sh.recase(s, nil, unicode.ToUpper, false)
+			s = ex.recase(s, nil, unicode.ToUpper, false)
 		case "P":
-			s = sh.prompt(s)
+			s = ex.prompt(s)
 		default:
-			return v, fmt.Errorf("${%s@%s}: %w", p.Param.Value, op, errSubstitution)
+			return v, fmt.Errorf("${%s@%s}: %w", p.Param.Value, op, ErrSubstitution)
 		}
 		v.Elems[i] = s
 	}

@@ -1,4 +1,4 @@
-package shell
+package expand
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -24,18 +25,17 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	if b.err != nil {
 		return
 	}
-	if is, err := b.sh.misspelt(p); is {
+	if is, err := b.ex.misspelt(p); is {
 		if err != nil {
 			b.fail(err)
 		}
 		return
 	}
 	if p.Param == nil || p.Width || p.IsSet || p.Flags != nil || p.NestedParam != nil {
-		b.fail(fmt.Errorf("${…}: %w", errSubstitution))
+		b.fail(fmt.Errorf("${…}: %w", ErrSubstitution))
 		return
 	}
-	sh := b.sh
-	v, err := sh.parameter(p)
+	v, err := b.ex.parameter(p)
 	if err != nil {
 		b.fail(err)
 		return
@@ -44,19 +44,19 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		b.otherwise(p, v, quoted)
 		return
 	}
-	if !v.IsSet && !v.Many && sh.opts.Nounset && p.Names == 0 {
+	if !v.IsSet && !v.Many && b.ex.opts.Nounset && p.Names == 0 {
 		b.fail(&vars.Error{Msg: v.Name + ": unbound variable", Fatal: true})
 		return
 	}
 	switch {
 	case p.Length:
-		v = sh.length(v)
+		v = b.ex.length(v)
 	case p.Slice != nil:
-		v, err = sh.slice(p, v)
+		v, err = b.ex.slice(p, v)
 	case p.Repl != nil:
-		v.Elems, err = sh.replace(p.Repl, v.Elems)
+		v.Elems, err = b.ex.replace(p.Repl, v.Elems)
 	case p.Exp != nil:
-		v, err = sh.operate(p, v)
+		v, err = b.ex.operate(p, v)
 	}
 	if err != nil {
 		b.fail(err)
@@ -78,11 +78,11 @@ func (b *builder) emit(v vars.Value, quoted bool) {
 			b.splitAdd(v.Elems[0])
 		}
 	case quoted && v.Star:
-		b.add(b.join(v.Elems, b.sh.joiner()), true)
+		b.add(b.join(v.Elems, b.ex.joiner()), true)
 	case !b.split:
 		sep := " "
 		if v.Star {
-			sep = b.sh.joiner()
+			sep = b.ex.joiner()
 		}
 		b.add(b.join(v.Elems, sep), quoted)
 	default:
@@ -104,7 +104,7 @@ func (b *builder) join(elems []string, sep string) string {
 	for _, s := range elems {
 		size += len(s) + len(sep)
 	}
-	if !b.sh.Room(int64(size)) {
+	if !b.ex.vars.Room(int64(size)) {
 		b.fail(vars.ErrMemory)
 		return ""
 	}
@@ -112,14 +112,14 @@ func (b *builder) join(elems []string, sep string) string {
 }
 
 // parameter returns what the name of an expansion stands for, behind a ! as well.
-func (sh *shell) parameter(p *syntax.ParamExp) (vars.Value, error) {
+func (ex *Expander) parameter(p *syntax.ParamExp) (vars.Value, error) {
 	name := p.Param.Value
 	if !p.Excl {
-		return sh.fetch(name, p.Index, p)
+		return ex.Fetch(name, p.Index, p)
 	}
 	if p.Names != 0 {
 		v := vars.Value{Name: name, Many: true, IsSet: true, Star: p.Names == syntax.NamesPrefix}
-		for _, n := range sh.vars.Names() {
+		for _, n := range ex.vars.Names() {
 			if strings.HasPrefix(n, name) {
 				v.Elems = append(v.Elems, n)
 			}
@@ -127,14 +127,14 @@ func (sh *shell) parameter(p *syntax.ParamExp) (vars.Value, error) {
 		return v, nil
 	}
 	if all, star := allElements(p.Index); all {
-		v, err := sh.fetch(name, p.Index, p)
+		v, err := ex.Fetch(name, p.Index, p)
 		v.Elems, v.Star = v.Keys, star
 		return v, err
 	}
-	if ref, _ := sh.vars.Scope.Find(name); ref != nil && ref.Attrs&vars.NameRef != 0 {
+	if ref, _ := ex.vars.Scope.Find(name); ref != nil && ref.Attrs&vars.NameRef != 0 {
 		return vars.Value{Name: name, Elems: []string{ref.Str}, IsSet: true}, nil
 	}
-	v, err := sh.fetch(name, p.Index, p)
+	v, err := ex.Fetch(name, p.Index, p)
 	if err != nil {
 		return v, err
 	}
@@ -143,23 +143,23 @@ func (sh *shell) parameter(p *syntax.ParamExp) (vars.Value, error) {
 		if p.Exp != nil {
 			return vars.Value{Name: name}, nil
 		}
-		return v, fmt.Errorf("%s: %w", name, errIndirect)
+		return v, fmt.Errorf("%s: %w", name, ErrIndirect)
 	}
-	return sh.fetchText(target)
+	return ex.FetchText(target)
 }
 
-// fetchText returns what the text of a name stands for: x, x[3], x[@], 1, @.
-func (sh *shell) fetchText(target string) (vars.Value, error) {
+// FetchText returns what the text of a name stands for: x, x[3], x[@], 1, @.
+func (ex *Expander) FetchText(target string) (vars.Value, error) {
 	base, sub, has := parse.CutSubscript(target)
 	switch {
 	case !has && (parse.ValidName(base) || isSpecial(base)):
-		return sh.fetch(base, nil, nil)
+		return ex.Fetch(base, nil, nil)
 	case !has:
 		return vars.Value{}, &vars.Error{Msg: target + ": invalid variable name", Fatal: true}
 	case sub == "@" || sub == "*":
-		return sh.vars.Elements(base, sub == "*"), nil
+		return ex.vars.Elements(base, sub == "*"), nil
 	}
-	return sh.vars.Element(base, sh.subscript(sh.vars.Lookup(base), sub))
+	return ex.vars.Element(base, ex.Subscript(ex.vars.Lookup(base), sub))
 }
 
 func isSpecial(name string) bool {
@@ -182,129 +182,124 @@ func allElements(index syntax.ArithmExpr) (all, star bool) {
 	return lit.Value == "@" || lit.Value == "*", lit.Value == "*"
 }
 
-// fetch returns what name[index] stands for; index may be nil.
-func (sh *shell) fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp) (vars.Value, error) {
+// Fetch returns what name[index] stands for; index may be nil.
+func (ex *Expander) Fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp) (vars.Value, error) {
 	one := func(s string, set bool) (vars.Value, error) {
 		return vars.Value{Name: name, Elems: []string{s}, IsSet: set}, nil
 	}
 	switch name {
 	case "@", "*":
-		return vars.Value{Name: name, Elems: sh.params, Many: true, Star: name == "*", IsSet: len(sh.params) > 0}, nil
+		_, list := ex.host.Arguments()
+		return vars.Value{Name: name, Elems: list, Many: true, Star: name == "*", IsSet: len(list) > 0}, nil
 	case "#":
-		return one(strconv.Itoa(len(sh.params)), true)
-	case "?":
-		return one(strconv.Itoa(sh.status), true)
+		_, list := ex.host.Arguments()
+		return one(strconv.Itoa(len(list)), true)
 	case "-":
-		return one(sh.opts.Letters(), true)
-	case "$":
-		return one(strconv.Itoa(sh.pid), true)
-	case "!":
-		if sh.lastJob == 0 {
-			return one("", false)
-		}
-		return one(strconv.Itoa(sh.lastJob), true)
+		return one(ex.opts.Letters(), true)
+	case "?", "$", "!":
+		return one(ex.host.Parameter(name[0]))
 	case "LINENO":
-		if p != nil && !sh.vars.Plain[name] {
-			return one(strconv.Itoa(sh.lineOf(p.Pos())), true)
+		if p != nil && !ex.vars.Plain[name] {
+			return one(strconv.Itoa(ex.host.Line(p.Pos())), true)
 		}
 	}
 	if n, err := strconv.Atoi(name); err == nil {
+		zero, list := ex.host.Arguments()
 		switch {
 		case n == 0:
-			return one(sh.arg0, true)
-		case n <= len(sh.params):
-			return one(sh.params[n-1], true)
+			return one(zero, true)
+		case n <= len(list):
+			return one(list[n-1], true)
 		}
 		return vars.Value{Name: "$" + name}, nil
 	}
 	if all, star := allElements(index); all {
-		return sh.vars.Elements(name, star), nil
+		return ex.vars.Elements(name, star), nil
 	}
-	name, sub := sh.vars.Resolve(name)
+	name, sub := ex.vars.Resolve(name)
 	if index != nil {
-		v := sh.vars.Lookup(name)
+		v := ex.vars.Lookup(name)
 		if v != nil && v.Kind == vars.Associative {
-			key, err := sh.key(index)
+			key, err := ex.Key(index)
 			if err != nil {
 				return vars.Value{}, err
 			}
 			if key == "" {
-				sh.report(fmt.Errorf("%s: %w", name, vars.ErrSubscript)) // and it is unset, as in bash
+				ex.host.Report(fmt.Errorf("%s: %w", name, vars.ErrSubscript)) // and it is unset, as in bash
 				return vars.Value{Name: name + "[]"}, nil
 			}
-			return sh.vars.Element(name, key)
+			return ex.vars.Element(name, key)
 		}
-		n, err := sh.arithm(index)
+		n, err := ex.Number(index)
 		if err != nil {
 			return vars.Value{}, err
 		}
-		return sh.vars.Element(name, strconv.FormatInt(n, 10))
+		return ex.vars.Element(name, strconv.FormatInt(n, 10))
 	}
 	switch sub {
 	case "":
-		s, set := sh.vars.Value(sh.vars.Lookup(name))
+		s, set := ex.vars.Value(ex.vars.Lookup(name))
 		return one(s, set)
 	case "@", "*":
-		return sh.vars.Elements(name, sub == "*"), nil
+		return ex.vars.Elements(name, sub == "*"), nil
 	}
-	return sh.vars.Element(name, sh.subscript(sh.vars.Lookup(name), sub))
+	return ex.vars.Element(name, ex.Subscript(ex.vars.Lookup(name), sub))
 }
 
-// key expands the subscript of an associative array, which was parsed as
+// Key expands the subscript of an associative array, which was parsed as
 // arithmetic.
-func (sh *shell) key(index syntax.ArithmExpr) (string, error) { return sh.keyAt(index, 0) }
-
-func (sh *shell) keyAt(index syntax.ArithmExpr, depth int) (string, error) {
-	if depth++; depth > maxArithDepth {
+func (ex *Expander) Key(index syntax.ArithmExpr) (string, error) {
+	if !ex.Stack().Enter(arith.Frame) {
 		return "", parse.ErrNesting
 	}
+	defer ex.Stack().Leave(arith.Frame)
 	switch x := index.(type) {
 	case *syntax.Word:
-		return sh.literal(x)
+		return ex.Literal(x)
 	case *syntax.BinaryArithm:
-		left, err := sh.keyAt(x.X, depth)
+		left, err := ex.Key(x.X)
 		if err != nil {
 			return "", err
 		}
-		right, err := sh.keyAt(x.Y, depth)
+		right, err := ex.Key(x.Y)
 		return left + x.Op.String() + right, err
 	case *syntax.UnaryArithm:
-		s, err := sh.keyAt(x.X, depth)
+		s, err := ex.Key(x.X)
 		if x.Post {
 			return s + x.Op.String(), err
 		}
 		return x.Op.String() + s, err
 	case *syntax.ParenArithm:
-		s, err := sh.keyAt(x.X, depth)
+		s, err := ex.Key(x.X)
 		return "(" + s + ")", err
 	}
 	return "", fmt.Errorf("bad array subscript")
 }
 
 // characters returns how many characters a text has: bytes in the locale C.
-func (sh *shell) characters(s string) int {
-	if n := utf8.RuneCountInString(s); n == len(s) || !sh.bytes() {
+func (ex *Expander) characters(s string) int {
+	if n := utf8.RuneCountInString(s); n == len(s) || !ex.Bytes() {
 		return n
 	}
 	return len(s)
 }
 
-// bytes reports whether the locale is C, whose characters are bytes.
-func (sh *shell) bytes() bool {
+// Bytes reports whether the locale is C, whose characters are bytes.
+func (ex *Expander) Bytes() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if s, _ := sh.vars.Value(sh.vars.Lookup(name)); s != "" {
+		if s, _ := ex.vars.Value(ex.vars.Lookup(name)); s != "" {
 			return s == "C" || s == "POSIX"
 		}
 	}
 	return false
 }
 
-func (sh *shell) length(v vars.Value) vars.Value {
+func (ex *Expander) length(v vars.Value) vars.Value {
 	n := len(v.Elems)
 	if !v.Many {
 		n = 0
 		if len(v.Elems) > 0 {
-			n = sh.characters(v.Elems[0])
+			n = ex.characters(v.Elems[0])
 		}
 	}
 	return vars.Value{Elems: []string{strconv.Itoa(n)}, IsSet: true}

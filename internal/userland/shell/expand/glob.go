@@ -1,4 +1,4 @@
-package shell
+package expand
 
 import (
 	"slices"
@@ -10,30 +10,30 @@ import (
 )
 
 // glob returns the file names that a field matches, or the field's text.
-func (sh *shell) glob(f field) ([]string, error) {
+func (ex *Expander) glob(f Field) ([]string, error) {
 	text := f.String()
-	if sh.opts.Noglob || !f.mayMatch(sh.opts.Extglob) {
+	if ex.opts.Noglob || !f.mayMatch(ex.opts.Extglob) {
 		return []string{text}, nil
 	}
-	pat := f.pattern()
-	if !glob.HasMeta(pat, sh.opts.Extglob) {
+	pat := f.Pattern()
+	if !glob.HasMeta(pat, ex.opts.Extglob) {
 		return []string{text}, nil
 	}
-	list := sh.acceptable(sh.paths(pat))
+	list := ex.acceptable(ex.Paths(pat))
 	switch {
 	case len(list) > 0:
 		return list, nil
-	case sh.opts.Failglob:
+	case ex.opts.Failglob:
 		return nil, &vars.Error{Msg: "no match: " + text}
-	case sh.opts.Nullglob:
+	case ex.opts.Nullglob:
 		return nil, nil
 	}
 	return []string{text}, nil
 }
 
 // acceptable returns the names that no pattern of GLOBIGNORE matches, component by component.
-func (sh *shell) acceptable(list []string) []string {
-	ignored := sh.vars.Get("GLOBIGNORE")
+func (ex *Expander) acceptable(list []string) []string {
+	ignored := ex.vars.Get("GLOBIGNORE")
 	if ignored == "" {
 		return list
 	}
@@ -44,14 +44,14 @@ func (sh *shell) acceptable(list []string) []string {
 	return slices.DeleteFunc(list, func(name string) bool {
 		parts := strings.Split(name, "/")
 		return slices.ContainsFunc(patterns, func(pat []string) bool {
-			return len(pat) == len(parts) && sh.allMatch(pat, parts)
+			return len(pat) == len(parts) && ex.allMatch(pat, parts)
 		})
 	})
 }
 
-func (sh *shell) allMatch(patterns, parts []string) bool {
+func (ex *Expander) allMatch(patterns, parts []string) bool {
 	for i, p := range patterns {
-		if !glob.Compile(p, sh.opts.Extglob).Match(sh.ctx, parts[i], sh.opts.Nocaseglob) {
+		if !glob.Compile(p, ex.opts.Extglob).Match(ex.host.Context(), parts[i], ex.opts.Nocaseglob) {
 			return false
 		}
 	}
@@ -75,15 +75,15 @@ func splitIgnored(s string) (list []string) {
 }
 
 // mayMatch reports whether an unquoted character can be an operator.
-func (f field) mayMatch(ext bool) bool {
-	return slices.ContainsFunc(f, func(p piece) bool {
-		return !p.quoted && (strings.ContainsAny(p.text, "*?[") || ext && strings.Contains(p.text, "("))
+func (f Field) mayMatch(ext bool) bool {
+	return slices.ContainsFunc(f, func(p Piece) bool {
+		return !p.Quoted && (strings.ContainsAny(p.Text, "*?[") || ext && strings.Contains(p.Text, "("))
 	})
 }
 
-// paths returns the paths that match a pattern, sorted.
-func (sh *shell) paths(pat string) []string {
-	g := &globber{sh: sh, dots: sh.opts.Dotglob || sh.vars.Get("GLOBIGNORE") != ""}
+// Paths returns the paths that match a pattern, sorted.
+func (ex *Expander) Paths(pat string) []string {
+	g := &globber{ex: ex, dots: ex.opts.Dotglob || ex.vars.Get("GLOBIGNORE") != ""}
 	at := ""
 	if strings.HasPrefix(pat, "/") {
 		at = "/"
@@ -115,7 +115,7 @@ func splitPattern(pat string) (parts []string) {
 }
 
 type globber struct {
-	sh    *shell
+	ex    *Expander
 	found []string
 	depth int  // of **
 	dots  bool // * matches names that begin with a dot
@@ -127,40 +127,39 @@ const maxGlobDepth = 100
 // expand looks in the directory at, which ends with a slash or is empty, for what
 // matches the rest of a pattern.
 func (g *globber) expand(at string, parts []string) {
-	sh := g.sh
-	if sh.ctx.Err() != nil || len(parts) == 0 {
+	if g.ex.host.Context().Err() != nil || len(parts) == 0 {
 		return
 	}
 	part, rest := parts[0], parts[1:]
 	switch {
 	case part == "" && len(rest) == 0: // a/*/
-		if at != "" && sh.files.IsDir(at) {
+		if at != "" && g.ex.files.IsDir(at) {
 			g.add(at)
 		}
 		return
 	case part == "":
 		g.expand(at, rest)
 		return
-	case part == "**" && sh.opts.Globstar:
+	case part == "**" && g.ex.opts.Globstar:
 		g.descend(at, rest)
 		return
-	case !glob.HasMeta(part, sh.opts.Extglob):
+	case !glob.HasMeta(part, g.ex.opts.Extglob):
 		name := at + glob.Unescape(part)
 		if len(rest) > 0 {
 			g.expand(name+"/", rest)
-		} else if _, e := sh.files.Lookup(name, false); e == abi.OK {
+		} else if _, e := g.ex.files.Lookup(name, false); e == abi.OK {
 			g.add(name)
 		}
 		return
 	}
-	compiled := glob.Compile(part, sh.opts.Extglob)
-	for _, e := range sh.files.List(sh.ctx, at) {
-		if g.hidden(e.Name, part) || !compiled.Match(sh.ctx, e.Name, sh.opts.Nocaseglob) {
+	compiled := glob.Compile(part, g.ex.opts.Extglob)
+	for _, e := range g.ex.files.List(g.ex.host.Context(), at) {
+		if g.hidden(e.Name, part) || !compiled.Match(g.ex.host.Context(), e.Name, g.ex.opts.Nocaseglob) {
 			continue
 		}
 		if len(rest) == 0 {
 			g.add(at + e.Name)
-		} else if e.Type == abi.DT_DIR || e.Type == abi.DT_LNK && sh.files.IsDir(at+e.Name) {
+		} else if e.Type == abi.DT_DIR || e.Type == abi.DT_LNK && g.ex.files.IsDir(at+e.Name) {
 			g.expand(at+e.Name+"/", rest)
 		}
 	}
@@ -186,7 +185,7 @@ func (g *globber) descend(at string, rest []string) {
 	} else if at != "" && g.depth == 1 {
 		g.add(at)
 	}
-	for _, e := range g.sh.files.List(g.sh.ctx, at) {
+	for _, e := range g.ex.files.List(g.ex.host.Context(), at) {
 		if g.hidden(e.Name, "") {
 			continue
 		}
@@ -200,8 +199,8 @@ func (g *globber) descend(at string, rest []string) {
 }
 
 func (g *globber) add(name string) {
-	if !g.sh.Room(int64(len(name)) + vars.ElementCost) {
-		g.sh.exhausted(vars.ErrMemory)
+	if !g.ex.vars.Room(int64(len(name)) + vars.ElementCost) {
+		g.ex.host.Exhausted(vars.ErrMemory)
 		return
 	}
 	g.found = append(g.found, name)

@@ -1,7 +1,7 @@
-package shell
+package builtins
 
-// usages are what builtins print after a wrong option.
-var usages = map[string]string{
+// Usages are what builtins print after a wrong option.
+var Usages = map[string]string{
 	"declare":  "declare [-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]",
 	"typeset":  "typeset [-aAfFgiIlnrtux] name[=value] ... or typeset -p [-aAfFilnrtux] [name ...]",
 	"local":    "local [option] name[=value] ...",
@@ -10,11 +10,11 @@ var usages = map[string]string{
 	"set":      "set [-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]",
 }
 
-// usage reports a wrong call of a builtin, whose status is 2.
-func (sh *shell) usage(command, what, usage string) int {
+// Usage reports a wrong call of a builtin, whose status is 2.
+func Usage(sh Shell, command, what, usage string) int {
 	if what != "" {
-		sh.errorf("%s: %s", command, what)
+		sh.Errorf("%s: %s", command, what)
 	}
-	sh.write(2, command+": usage: "+usage+"\n")
+	sh.Write(2, command+": usage: "+usage+"\n")
 	return 2
 }

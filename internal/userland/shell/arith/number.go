@@ -1,12 +1,12 @@
-package shell
+package arith
 
 import (
 	"strconv"
 	"strings"
 )
 
-// truth returns the number of a condition, and with a negated one a status.
-func truth(b bool) int64 {
+// Truth returns the number of a condition, and with a negated one a status.
+func Truth(b bool) int64 {
 	if b {
 		return 1
 	}

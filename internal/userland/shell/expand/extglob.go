@@ -1,4 +1,4 @@
-package shell
+package expand
 
 import (
 	"strings"
@@ -58,12 +58,12 @@ func (b *builder) alternative(s string) {
 			b.add(s, false)
 			return
 		}
-		f, err := b.sh.field(w, false)
+		f, err := b.ex.Field(w, false)
 		if err != nil {
 			b.fail(err)
 		}
 		for _, piece := range f {
-			b.add(piece.text, piece.quoted)
+			b.add(piece.Text, piece.Quoted)
 		}
 	}
 }

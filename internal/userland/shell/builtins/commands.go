@@ -1,66 +1,39 @@
-package shell
+package builtins
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
-	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/quote"
 )
-
-// definition returns a function's definition, as type and declare -f show it.
-func (sh *shell) definition(name string, f *function) string {
-	if len(f.text) < 100_000 {
-		if s, ok := f.src.PrintedFunction(f.body); ok {
-			return name + " () \n" + s
-		}
-	}
-	var b strings.Builder
-	b.WriteString(name + " () \n")
-	if block, ok := f.body.Cmd.(*syntax.Block); ok && len(f.text) < 100_000 {
-		b.WriteString("{ \n")
-		for _, st := range block.Stmts {
-			var s strings.Builder
-			if err := syntax.NewPrinter(syntax.Indent(4)).Print(&s, st); err != nil {
-				return name + " () \n" + f.text + "\n"
-			}
-			for line := range strings.SplitSeq(parse.Original(strings.TrimRight(s.String(), "\n")), "\n") {
-				b.WriteString("    " + line + "\n")
-			}
-		}
-		text := strings.TrimRight(b.String(), "\n")
-		return strings.ReplaceAll(text, "\n    }\n", "\n    };\n") + "\n}\n"
-	}
-	return name + " () \n" + f.text + "\n"
-}
 
 var keywords = strings.Fields("if then else elif fi case esac for select while until do done in function time { } ! [[ ]] coproc")
 
 // kinds returns what a name is: alias, keyword, function, builtin and files.
-func (sh *shell) kinds(name string, functions bool) (list [][2]string) {
-	if s, ok := sh.alias[name]; ok && sh.opts.ExpandAliases {
+func kinds(sh Shell, name string, functions bool) (list [][2]string) {
+	if s, ok := sh.State().Aliases[name]; ok && sh.Options().ExpandAliases {
 		list = append(list, [2]string{"alias", s})
 	}
 	if slices.Contains(keywords, name) {
 		list = append(list, [2]string{"keyword", ""})
 	}
-	if sh.funcs[name] != nil && functions {
+	if sh.State().Functions[name] != nil && functions {
 		list = append(list, [2]string{"function", ""})
 	}
-	if builtins[name] != nil {
+	if slices.Contains(sh.Builtins(), name) {
 		list = append(list, [2]string{"builtin", ""})
 	}
-	if p := sh.which(name); p != "" {
+	if p := Which(sh, name); p != "" {
 		list = append(list, [2]string{"file", p})
 	}
 	return list
 }
 
-func (sh *shell) typeBuiltin(args []string) int {
+func typeOf(sh Shell, args []string) int {
 	args = args[1:]
 	mode, all, functions := byte(0), false, true
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
@@ -73,7 +46,7 @@ func (sh *shell) typeBuiltin(args []string) int {
 			case 'f':
 				functions = false
 			default:
-				return sh.usage("type", "-"+string(c)+": invalid option", "type [-afptP] name [name ...]")
+				return Usage(sh, "type", "-"+string(c)+": invalid option", "type [-afptP] name [name ...]")
 			}
 		}
 		args = args[1:]
@@ -81,15 +54,15 @@ func (sh *shell) typeBuiltin(args []string) int {
 	status := 0
 	var b strings.Builder
 	for _, name := range args {
-		list := sh.kinds(name, functions)
+		list := kinds(sh, name, functions)
 		if mode == 'P' {
 			list = slices.DeleteFunc(list, func(k [2]string) bool { return k[0] != "file" })
 		}
 		if len(list) == 0 {
 			if status = 1; mode == 0 {
-				sh.write(1, b.String())
+				sh.Write(1, b.String())
 				b.Reset()
-				sh.errorf("type: %s: not found", name)
+				sh.Errorf("type: %s: not found", name)
 			}
 			continue
 		}
@@ -97,13 +70,13 @@ func (sh *shell) typeBuiltin(args []string) int {
 			list = list[:1]
 		}
 		for _, k := range list {
-			b.WriteString(sh.typeLine(mode, name, k))
+			b.WriteString(typeLine(sh, mode, name, k))
 		}
 	}
-	return max(status, sh.print("type", b.String()))
+	return max(status, sh.Print("type", b.String()))
 }
 
-func (sh *shell) typeLine(mode byte, name string, k [2]string) string {
+func typeLine(sh Shell, mode byte, name string, k [2]string) string {
 	switch {
 	case mode == 't':
 		return k[0] + "\n"
@@ -118,14 +91,14 @@ func (sh *shell) typeLine(mode byte, name string, k [2]string) string {
 	case "keyword":
 		return name + " is a shell keyword\n"
 	case "function":
-		return name + " is a function\n" + sh.definition(name, sh.funcs[name])
+		return name + " is a function\n" + sh.State().Functions[name].Definition(name)
 	case "builtin":
 		return name + " is a shell builtin\n"
 	}
 	return name + " is " + k[1] + "\n"
 }
 
-func (sh *shell) commandBuiltin(args []string) int {
+func command(sh Shell, args []string) int {
 	args = args[1:]
 	mode := byte(0)
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
@@ -139,7 +112,7 @@ func (sh *shell) commandBuiltin(args []string) int {
 				mode = c
 			case 'p':
 			default:
-				return sh.usage("command", "-"+string(c)+": invalid option", "command [-pVv] command [arg ...]")
+				return Usage(sh, "command", "-"+string(c)+": invalid option", "command [-pVv] command [arg ...]")
 			}
 		}
 		args = args[1:]
@@ -148,23 +121,22 @@ func (sh *shell) commandBuiltin(args []string) int {
 		return 0
 	}
 	if mode == 0 {
-		sh.run(args)
-		return sh.status
+		return sh.Run(args)
 	}
 	status := 1
 	var b strings.Builder
 	for _, name := range args {
-		list := sh.kinds(name, true)
+		list := kinds(sh, name, true)
 		if len(list) == 0 {
 			if mode == 'V' {
-				sh.errorf("command: %s: not found", name)
+				sh.Errorf("command: %s: not found", name)
 			}
 			continue
 		}
 		status = 0
 		switch k := list[0]; {
 		case mode == 'V':
-			b.WriteString(sh.typeLine(0, name, k))
+			b.WriteString(typeLine(sh, 0, name, k))
 		case k[0] == "file":
 			b.WriteString(k[1] + "\n")
 		case k[0] == "alias":
@@ -173,115 +145,103 @@ func (sh *shell) commandBuiltin(args []string) int {
 			b.WriteString(name + "\n")
 		}
 	}
-	return max(status, sh.print("command", b.String()))
+	return max(status, sh.Print("command", b.String()))
 }
 
-func (sh *shell) builtin(args []string) int {
+func builtin(sh Shell, args []string) int {
 	if args = args[1:]; len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 {
 		return 0
 	}
-	if builtins[args[0]] == nil {
-		sh.errorf("builtin: %s: not a shell builtin", args[0])
+	if !slices.Contains(sh.Builtins(), args[0]) {
+		sh.Errorf("builtin: %s: not a shell builtin", args[0])
 		return 1
 	}
-	sh.run(args)
-	return sh.status
+	return sh.Run(args)
 }
 
-func (sh *shell) enable(args []string) int {
+func enable(sh Shell, args []string) int {
 	off := slices.Contains(args[1:], "-n")
 	for _, name := range args[1:] {
-		if name == "-n" || builtins[name] == nil {
+		if name == "-n" || !slices.Contains(sh.Builtins(), name) {
 			continue
 		}
 		if off {
-			sh.disabled[name] = true
+			sh.State().Disabled[name] = true
 		} else {
-			delete(sh.disabled, name)
+			delete(sh.State().Disabled, name)
 		}
 	}
 	if len(args) > 1 {
 		return 0
 	}
 	var b strings.Builder
-	for _, name := range sortedKeys(builtins) {
+	for _, name := range sh.Builtins() {
 		b.WriteString("enable " + name + "\n")
 	}
-	return sh.print("enable", b.String())
+	return sh.Print("enable", b.String())
 }
 
-func (sh *shell) help([]string) int {
-	return sh.print("help", "GNU bash, version "+bashVersion+" (coderunner)\nBuiltins: "+strings.Join(sortedKeys(builtins), " ")+
-		"\nCommands: see /bin; `COMMAND --help' explains many of them.\n")
-}
-
-func (sh *shell) aliasBuiltin(args []string) int {
+func alias(sh Shell, args []string) int {
 	status := 0
 	var b strings.Builder
 	args = slices.DeleteFunc(slices.Clone(args[1:]), func(a string) bool { return a == "-p" || a == "--" })
 	if len(args) == 0 {
-		args = sortedKeys(sh.alias)
+		args = slices.Sorted(maps.Keys(sh.State().Aliases))
 	}
 	for _, a := range args {
 		name, text, ok := strings.Cut(a, "=")
 		switch {
 		case ok:
-			sh.alias[name] = text
-		case sh.alias[a] != "":
-			b.WriteString("alias " + a + "=" + quote.Word(sh.alias[a]) + "\n")
+			sh.State().Aliases[name] = text
+		case sh.State().Aliases[a] != "":
+			b.WriteString("alias " + a + "=" + quote.Word(sh.State().Aliases[a]) + "\n")
 		default:
-			sh.errorf("alias: %s: not found", a)
+			sh.Errorf("alias: %s: not found", a)
 			status = 1
 		}
 	}
-	return max(status, sh.print("alias", b.String()))
+	return max(status, sh.Print("alias", b.String()))
 }
 
-func (sh *shell) unalias(args []string) int {
+func unalias(sh Shell, args []string) int {
 	status := 0
 	if len(args) == 1 {
-		return sh.usage("unalias", "", "unalias [-a] name [name ...]")
+		return Usage(sh, "unalias", "", "unalias [-a] name [name ...]")
 	}
 	for _, a := range args[1:] {
 		if a == "--" {
 			continue
 		} else if a == "-a" {
-			clear(sh.alias)
-		} else if _, ok := sh.alias[a]; !ok {
-			sh.errorf("unalias: %s: not found", a)
+			clear(sh.State().Aliases)
+		} else if _, ok := sh.State().Aliases[a]; !ok {
+			sh.Errorf("unalias: %s: not found", a)
 			status = 1
 		} else {
-			delete(sh.alias, a)
+			delete(sh.State().Aliases, a)
 		}
 	}
 	return status
 }
 
-// getoptsState is where getopts is in an argument.
-type getoptsState struct {
-	index int // OPTIND as it was left
-	at    int // in the argument, behind its dash
-}
-
-func (sh *shell) getoptsBuiltin(args []string) int {
+func getopts(sh Shell, args []string) int {
 	if len(args) < 3 {
-		return sh.usage("getopts", "", "getopts optstring name [arg ...]")
+		return Usage(sh, "getopts", "", "getopts optstring name [arg ...]")
 	}
-	spec, name, list := args[1], args[2], sh.params
+	spec, name, list := args[1], args[2], sh.State().Params
 	if len(args) > 3 {
 		list = args[3:]
 	}
-	index, _ := strconv.Atoi(sh.vars.Get("OPTIND"))
+	index, _ := strconv.Atoi(sh.Vars().Get("OPTIND"))
 	if index < 1 {
 		index = 1
 	}
-	if sh.getopts.index != index {
-		sh.getopts.at = 0
+	if sh.State().getopts.index != index {
+		sh.State().getopts.at = 0
 	}
-	o := &getoptsCall{sh: sh, name: name, index: index, at: sh.getopts.at}
+	o := &getoptsCall{sh: sh, name: name, index: index, at: sh.State().getopts.at}
 	if index > len(list) || o.at == 0 && (len(list[index-1]) < 2 || list[index-1][0] != '-') {
 		return o.finish("?", "", false, 1)
 	}
@@ -300,7 +260,7 @@ func (sh *shell) getoptsBuiltin(args []string) int {
 
 // getoptsCall is a call of getopts that looks at the option at a place of a word.
 type getoptsCall struct {
-	sh        *shell
+	sh        Shell
 	name      string
 	index, at int
 }
@@ -319,7 +279,7 @@ func (o *getoptsCall) option(spec string, list []string) int {
 		if silent {
 			return o.finish("?", string(c), true, 0)
 		}
-		o.sh.complain("illegal option -- " + string(c))
+		complain(o.sh, "illegal option -- "+string(c))
 		return o.finish("?", "", false, 0)
 	case i+1 >= len(options) || options[i+1] != ':':
 		return o.finish(string(c), "", false, 0)
@@ -331,7 +291,7 @@ func (o *getoptsCall) option(spec string, list []string) int {
 		if silent {
 			return o.finish(":", string(c), true, 0)
 		}
-		o.sh.complain("option requires an argument -- " + string(c))
+		complain(o.sh, "option requires an argument -- "+string(c))
 		return o.finish("?", "", false, 0)
 	}
 	o.index++
@@ -340,23 +300,60 @@ func (o *getoptsCall) option(spec string, list []string) int {
 
 // finish sets the variables of getopts.
 func (o *getoptsCall) finish(letter, arg string, hasArg bool, status int) int {
-	_ = o.sh.vars.Set("OPTIND", strconv.Itoa(o.index))
-	o.sh.getopts = getoptsState{o.index, o.at}
+	_ = o.sh.Vars().Set("OPTIND", strconv.Itoa(o.index))
+	o.sh.State().getopts = getoptsState{o.index, o.at}
 	if hasArg {
-		_ = o.sh.vars.Set("OPTARG", arg)
+		_ = o.sh.Vars().Set("OPTARG", arg)
 	} else {
-		_ = o.sh.vars.Unset("OPTARG")
+		_ = o.sh.Vars().Unset("OPTARG")
 	}
-	if err := o.sh.vars.Set(o.name, letter); err != nil {
-		o.sh.reportIn("getopts", err)
+	if err := o.sh.Vars().Set(o.name, letter); err != nil {
+		o.sh.ReportIn("getopts", err)
 		return 1
 	}
 	return status
 }
 
 // complain writes a message of getopts, which names the script alone.
-func (sh *shell) complain(what string) {
-	if sh.vars.Get("OPTERR") != "0" {
-		sh.write(2, sh.arg0+": "+what+"\n")
+func complain(sh Shell, what string) {
+	if sh.Vars().Get("OPTERR") != "0" {
+		sh.Write(2, sh.State().Zero+": "+what+"\n")
 	}
+}
+
+// hash is the table of commands' paths, of which none is kept: looking one up takes
+// no time here.
+func hash(sh Shell, args []string) int {
+	status := 0
+	for _, name := range args[1:] {
+		if name[:min(1, len(name))] != "-" && Which(sh, name) == "" && !slices.Contains(sh.Builtins(), name) {
+			sh.Errorf("hash: %s: not found", name)
+			status = 1
+		}
+	}
+	if len(args) == 1 {
+		return sh.Print("hash", "hash: hash table empty\n")
+	}
+	return status
+}
+
+func times(sh Shell, _ []string) int {
+	d := sh.Process().ChildCPU()
+	return sh.Print("times", fmt.Sprintf("0m0.000s 0m0.000s\n%dm%.3fs 0m0.000s\n", int(d.Minutes()), d.Seconds()-60*float64(int(d.Minutes()))))
+}
+
+func let(sh Shell, args []string) int {
+	if len(args) < 2 {
+		sh.Errorf("let: expression expected")
+		return 1
+	}
+	var n int64
+	for _, a := range args[1:] {
+		var err error
+		if n, err = sh.Expander().Evaluate(a); err != nil {
+			sh.ReportIn("let", err)
+			return 1
+		}
+	}
+	return int(arith.Truth(n == 0))
 }

@@ -1,10 +1,11 @@
-package shell
+package expand
 
 import (
 	"fmt"
-	"os"
+	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -13,22 +14,22 @@ import (
 	"coderunner/internal/userland/shell/vars"
 )
 
-// piece is a part of a field. Quoted characters are no patterns, and are not
+// Piece is a part of a field. Quoted characters are no patterns, and are not
 // split.
-type piece struct {
-	text   string
-	quoted bool
+type Piece struct {
+	Text   string
+	Quoted bool
 }
 
-// field is one word after splitting, before file names are looked for.
-type field []piece
+// Field is one word after splitting, before file names are looked for.
+type Field []Piece
 
 // builder collects the fields of words. After an error it does nothing more.
 type builder struct {
-	sh      *shell
+	ex      *Expander
 	split   bool // at IFS; else there is one field
-	fields  []field
-	cur     field
+	fields  []Field
+	cur     Field
 	started bool // cur is a field even if it is empty
 	blank   bool // cur began behind white space of IFS
 	nested  int  // parameter expansions within one another
@@ -41,31 +42,31 @@ func (b *builder) fail(err error) {
 	}
 }
 
-// fields expands the words of a command: braces, parameters, commands, splitting
+// Fields expands the words of a command: braces, parameters, commands, splitting
 // and file names.
-func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
+func (ex *Expander) Fields(words []*syntax.Word) ([]string, error) {
 	var out []string
 	for i, w := range words {
 		if lit, ok := plain(w); ok {
 			out = append(out, lit)
 			continue
 		}
-		for _, w := range sh.braces(w) {
-			b := &builder{sh: sh, split: true}
+		for _, w := range ex.braces(w) {
+			b := &builder{ex: ex, split: true}
 			b.word(w)
 			b.end()
 			if b.err != nil {
-				named(b.err, func() string { return sh.src.Of(words[i]) })
+				named(b.err, func() string { return ex.host.Source().Of(words[i]) })
 				return nil, b.err
 			}
 			for _, f := range b.fields {
-				list, err := sh.glob(f)
+				list, err := ex.glob(f)
 				if err != nil {
 					return nil, err
 				}
 				out = append(out, list...)
 			}
-			if !sh.Room(vars.ElementCost) {
+			if !ex.vars.Room(vars.ElementCost) {
 				return nil, vars.ErrMemory
 			}
 		}
@@ -85,24 +86,25 @@ func plain(w *syntax.Word) (string, bool) {
 	return lit.Value, true
 }
 
-// literal expands a word to one string without splitting: what is assigned,
+// Literal expands a word to one string without splitting: what is assigned,
 // tested, or a file to redirect to.
-func (sh *shell) literal(w *syntax.Word) (string, error) {
-	f, err := sh.field(w, false)
+func (ex *Expander) Literal(w *syntax.Word) (string, error) {
+	f, err := ex.Field(w, false)
 	return f.String(), err
 }
 
-// assignedValue expands the value of an assignment, where ~ is also behind a colon.
-func (sh *shell) assignedValue(w *syntax.Word) (string, error) {
-	f, err := sh.field(w, true)
+// AssignedValue expands the value of an assignment, where ~ is also behind a colon.
+func (ex *Expander) AssignedValue(w *syntax.Word) (string, error) {
+	f, err := ex.Field(w, true)
 	return f.String(), err
 }
 
-func (sh *shell) field(w *syntax.Word, assign bool) (field, error) {
+// Field expands a word to one field; assign: as the value of an assignment.
+func (ex *Expander) Field(w *syntax.Word, assign bool) (Field, error) {
 	if w == nil {
 		return nil, nil
 	}
-	b := &builder{sh: sh}
+	b := &builder{ex: ex}
 	for i, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok && assign {
 			b.lit(b.tildes(lit.Value, i == 0, i == len(w.Parts)-1))
@@ -110,22 +112,22 @@ func (sh *shell) field(w *syntax.Word, assign bool) (field, error) {
 		}
 		b.part(p, i == 0, len(w.Parts) == 1)
 	}
-	named(b.err, func() string { return sh.src.Of(w) })
+	named(b.err, func() string { return ex.host.Source().Of(w) })
 	return b.cur, b.err
 }
 
-// pattern expands a word to a pattern, in which quoted characters are escaped.
-func (sh *shell) pattern(w *syntax.Word) (string, error) {
-	f, err := sh.field(w, false)
-	return f.pattern(), err
+// Pattern expands a word to a pattern, in which quoted characters are escaped.
+func (ex *Expander) Pattern(w *syntax.Word) (string, error) {
+	f, err := ex.Field(w, false)
+	return f.Pattern(), err
 }
 
-// document expands the body of a here-document.
-func (sh *shell) document(w *syntax.Word) (string, error) {
+// Document expands the body of a here-document.
+func (ex *Expander) Document(w *syntax.Word) (string, error) {
 	if w == nil {
 		return "", nil
 	}
-	b := &builder{sh: sh}
+	b := &builder{ex: ex}
 	for _, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok {
 			b.add(quote.Strip(lit.Value, "$`\\\n"), true)
@@ -134,31 +136,50 @@ func (sh *shell) document(w *syntax.Word) (string, error) {
 		b.quoted(p)
 	}
 	named(b.err, func() string {
-		s := sh.src.Of(w) // with the line that ends it
+		s := ex.host.Source().Of(w) // with the line that ends it
 		return s[:strings.LastIndexByte(s, '\n')+1]
 	})
 	return b.cur.String(), b.err
 }
 
-func (f field) String() string {
+func (f Field) String() string {
 	if len(f) == 1 {
-		return f[0].text
+		return f[0].Text
 	}
 	var s strings.Builder
 	for _, p := range f {
-		s.WriteString(p.text)
+		s.WriteString(p.Text)
 	}
 	return s.String()
 }
 
-// pattern returns f as the text of a pattern.
-func (f field) pattern() string {
+// Pattern returns f as the text of a pattern.
+func (f Field) Pattern() string {
 	var s strings.Builder
 	for _, p := range f {
-		if p.quoted {
-			quote.Escape(&s, p.text, `*?[]\+@!()|-^`)
+		if p.Quoted {
+			quote.Escape(&s, p.Text, `*?[]\+@!()|-^`)
 		} else {
-			s.WriteString(p.text)
+			s.WriteString(p.Text)
+		}
+	}
+	return s.String()
+}
+
+// Escaped returns f with a backslash before each quoted character, as a trace does, or in
+// a regular expression before those that mean something.
+func (f Field) Escaped(expr bool) string {
+	var s strings.Builder
+	for _, p := range f {
+		if p.Quoted && expr {
+			s.WriteString(regexp.QuoteMeta(p.Text))
+			continue
+		}
+		for i := range len(p.Text) {
+			if p.Quoted && utf8.RuneStart(p.Text[i]) {
+				s.WriteByte('\\')
+			}
+			s.WriteByte(p.Text[i])
 		}
 	}
 	return s.String()
@@ -172,19 +193,19 @@ func (b *builder) add(s string, quoted bool) {
 	if s == "" || b.err != nil {
 		return
 	}
-	if !b.sh.Room(int64(len(s))) {
+	if !b.ex.vars.Room(int64(len(s))) {
 		b.fail(vars.ErrMemory)
 		return
 	}
 	b.started = true
-	b.cur = append(b.cur, piece{s, quoted})
+	b.cur = append(b.cur, Piece{s, quoted})
 }
 
 // next ends the current field.
 func (b *builder) next() {
 	b.fields = append(b.fields, b.cur)
 	b.cur, b.started = nil, false
-	if !b.sh.Room(vars.ElementCost) {
+	if !b.ex.vars.Room(vars.ElementCost) {
 		b.fail(vars.ErrMemory)
 	}
 }
@@ -201,7 +222,7 @@ func (b *builder) splitAdd(s string) {
 		b.add(s, false)
 		return
 	}
-	ifs, set := b.sh.ifs()
+	ifs, set := b.ex.IFS()
 	if set && ifs == "" {
 		b.add(s, false)
 		return
@@ -231,17 +252,17 @@ func (b *builder) splitAdd(s string) {
 	b.add(s[start:], false)
 }
 
-// ifs returns IFS, which has a default while it is not set.
-func (sh *shell) ifs() (string, bool) {
-	v := sh.vars.Lookup("IFS")
+// IFS returns IFS, which has a default while it is not set.
+func (ex *Expander) IFS() (string, bool) {
+	v := ex.vars.Lookup("IFS")
 	if v == nil || !v.IsSet {
 		return " \t\n", false
 	}
 	return v.Str, true
 }
 
-func (sh *shell) joiner() string {
-	ifs, _ := sh.ifs()
+func (ex *Expander) joiner() string {
+	ifs, _ := ex.IFS()
 	if ifs == "" {
 		return ""
 	}
@@ -284,7 +305,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 		for _, q := range p.Parts {
 			b.quoted(q)
 		}
-		named(b.err, func() string { return strings.TrimSuffix(strings.TrimLeft(b.sh.src.Of(p), "$")[1:], "\"") })
+		named(b.err, func() string { return strings.TrimSuffix(strings.TrimLeft(b.ex.host.Source().Of(p), "$")[1:], "\"") })
 	case *syntax.ParamExp:
 		b.param(p, false)
 	case *syntax.CmdSubst:
@@ -292,7 +313,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 	case *syntax.ArithmExp:
 		b.splitAdd(b.arithmetic(p))
 	case *syntax.ProcSubst:
-		path, err := b.sh.substitute(p)
+		path, err := b.ex.host.Substitute(p)
 		if err != nil {
 			b.fail(err)
 		}
@@ -340,7 +361,7 @@ func (b *builder) lit(s string) {
 }
 
 func (b *builder) arithmetic(p *syntax.ArithmExp) string {
-	n, err := b.sh.arithm(p.X)
+	n, err := b.ex.Number(p.X)
 	if err != nil {
 		b.fail(err)
 	}
@@ -353,12 +374,9 @@ func (b *builder) command(p *syntax.CmdSubst) string {
 		b.fail(fmt.Errorf("${ command; } is not supported: use $(command)"))
 		return ""
 	}
-	s, err := b.sh.output(p)
+	s, err := b.ex.host.Output(p)
 	if err != nil {
 		b.fail(err)
 	}
 	return s
 }
-
-// devNull is what an empty process substitution is.
-const devNull = os.DevNull

@@ -1,11 +1,14 @@
-package shell
+package builtins
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/arith"
+	"coderunner/internal/userland/shell/expand"
 	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
@@ -13,36 +16,36 @@ import (
 
 // completions are what compgen lists, by the letter of its option and by the name
 // that -A takes.
-var completions = map[string]func(sh *shell, word string) []string{
-	"a alias": func(sh *shell, _ string) []string { return sortedKeys(sh.alias) },
-	"b builtin": func(*shell, string) []string {
-		return slices.DeleteFunc(sortedKeys(builtins), func(s string) bool { return s == "logout" })
+var completions = map[string]func(sh Shell, word string) []string{
+	"a alias": func(sh Shell, _ string) []string { return slices.Sorted(maps.Keys(sh.State().Aliases)) },
+	"b builtin": func(sh Shell, _ string) []string {
+		return slices.DeleteFunc(slices.Clone(sh.Builtins()), func(s string) bool { return s == "logout" })
 	},
-	"c command": (*shell).commandNames,
-	"d directory": func(sh *shell, word string) []string {
-		return slices.DeleteFunc(sh.paths(literalPattern(word)+"*"), func(s string) bool { return !sh.files.IsDir(s) })
+	"c command": commandNames,
+	"d directory": func(sh Shell, word string) []string {
+		return slices.DeleteFunc(sh.Expander().Paths(literalPattern(word)+"*"), func(s string) bool { return !sh.Files().IsDir(s) })
 	},
-	"e export":   func(sh *shell, _ string) []string { return sh.namesWith(vars.Exported) },
-	"f file":     func(sh *shell, word string) []string { return sh.paths(literalPattern(word) + "*") },
-	"k keyword":  func(*shell, string) []string { return keywords },
-	"v variable": func(sh *shell, _ string) []string { return sh.namesWith(0) },
-	"- arrayvar": func(sh *shell, _ string) []string {
-		return slices.DeleteFunc(sh.namesWith(0), func(s string) bool { return sh.vars.Lookup(s).Kind == vars.Scalar })
+	"e export":   func(sh Shell, _ string) []string { return namesWith(sh, vars.Exported) },
+	"f file":     func(sh Shell, word string) []string { return sh.Expander().Paths(literalPattern(word) + "*") },
+	"k keyword":  func(Shell, string) []string { return keywords },
+	"v variable": func(sh Shell, _ string) []string { return namesWith(sh, 0) },
+	"- arrayvar": func(sh Shell, _ string) []string {
+		return slices.DeleteFunc(namesWith(sh, 0), func(s string) bool { return sh.Vars().Lookup(s).Kind == vars.Scalar })
 	},
-	"- function": func(sh *shell, _ string) []string { return sortedKeys(sh.funcs) },
-	"- shopt": func(*shell, string) (list []string) {
+	"- function": func(sh Shell, _ string) []string { return slices.Sorted(maps.Keys(sh.State().Functions)) },
+	"- shopt": func(Shell, string) (list []string) {
 		for _, o := range options.OfShopt {
 			list = append(list, o.Name)
 		}
 		return list
 	},
-	"- setopt": func(*shell, string) (list []string) {
+	"- setopt": func(Shell, string) (list []string) {
 		for _, o := range options.OfSet {
 			list = append(list, o.Name)
 		}
 		return list
 	},
-	"- signal": func(*shell, string) (list []string) {
+	"- signal": func(Shell, string) (list []string) {
 		for _, name := range kernel.SignalNames[1:] {
 			list = append(list, "SIG"+name)
 		}
@@ -51,14 +54,14 @@ var completions = map[string]func(sh *shell, word string) []string{
 }
 
 func literalPattern(s string) string {
-	return field{{text: s, quoted: true}}.pattern()
+	return expand.Field{{Text: s, Quoted: true}}.Pattern()
 }
 
 // commandNames returns all that can be the first word of a command.
-func (sh *shell) commandNames(string) []string {
-	list := slices.Concat(sortedKeys(sh.alias), keywords, sortedKeys(sh.funcs), sortedKeys(builtins))
-	for dir := range strings.SplitSeq(sh.vars.Get("PATH"), ":") {
-		for _, e := range sh.files.List(sh.ctx, dir) {
+func commandNames(sh Shell, _ string) []string {
+	list := slices.Concat(slices.Sorted(maps.Keys(sh.State().Aliases)), keywords, slices.Sorted(maps.Keys(sh.State().Functions)), sh.Builtins())
+	for dir := range strings.SplitSeq(sh.Vars().Get("PATH"), ":") {
+		for _, e := range sh.Files().List(sh.Context(), dir) {
 			list = append(list, e.Name)
 		}
 	}
@@ -66,23 +69,23 @@ func (sh *shell) commandNames(string) []string {
 }
 
 // namesWith returns the names of the variables with an attribute.
-func (sh *shell) namesWith(a vars.Attrs) []string {
-	return slices.DeleteFunc(sh.vars.Names(), func(s string) bool {
-		v, _ := sh.vars.Scope.Find(s)
+func namesWith(sh Shell, a vars.Attrs) []string {
+	return slices.DeleteFunc(sh.Vars().Names(), func(s string) bool {
+		v, _ := sh.Vars().Scope.Find(s)
 		return v.Attrs&a != a
 	})
 }
 
 // wordList splits the words of -W at IFS and expands each.
-func (sh *shell) wordList(s string) (list []string, err error) {
-	if ifs, _ := sh.ifs(); strings.TrimSpace(s) != "" && !strings.Contains(ifs, " ") {
+func wordList(sh Shell, s string) (list []string, err error) {
+	if ifs, _ := sh.Expander().IFS(); strings.TrimSpace(s) != "" && !strings.Contains(ifs, " ") {
 		return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(ifs, r) }), nil
 	}
 	for w, err := range parse.Words(s + "\n") {
 		if err != nil {
 			return nil, err
 		}
-		word, err := sh.literal(w)
+		word, err := sh.Expander().Literal(w)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +95,7 @@ func (sh *shell) wordList(s string) (list []string, err error) {
 }
 
 // compgen prints the completions of a word. It fails if there is none.
-func (sh *shell) compgen(args []string) int {
+func compgen(sh Shell, args []string) int {
 	args = args[1:]
 	var kinds []string
 	var list []string
@@ -112,11 +115,11 @@ func (sh *shell) compgen(args []string) int {
 			case 'A':
 				kinds = append(kinds, " "+value)
 			case 'G':
-				list = append(list, sh.paths(value)...)
+				list = append(list, sh.Expander().Paths(value)...)
 			case 'W':
-				words, err := sh.wordList(value)
+				words, err := wordList(sh, value)
 				if err != nil {
-					sh.reportIn("compgen", err)
+					sh.ReportIn("compgen", err)
 					return 1
 				}
 				list = append(list, words...)
@@ -142,16 +145,16 @@ func (sh *shell) compgen(args []string) int {
 			}
 		}
 		if !found {
-			return sh.usage("compgen", "-"+strings.TrimSpace(kind)+": invalid option",
+			return Usage(sh, "compgen", "-"+strings.TrimSpace(kind)+": invalid option",
 				"compgen [-abcdefgjksuv] [-o option] [-A action] [-G globpat] [-W wordlist] [-F function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [word]")
 		}
 	}
 	var b strings.Builder
 	for _, s := range list {
-		matches := filter != "" && glob.Compile(strings.TrimPrefix(filter, "!"), true).Match(sh.ctx, s, false)
+		matches := filter != "" && glob.Compile(strings.TrimPrefix(filter, "!"), true).Match(sh.Context(), s, false)
 		if strings.HasPrefix(s, word) && matches == strings.HasPrefix(filter, "!") {
 			b.WriteString(prefix + s + suffix + "\n")
 		}
 	}
-	return max(int(truth(b.Len() == 0)), sh.print("compgen", b.String()))
+	return max(int(arith.Truth(b.Len() == 0)), sh.Print("compgen", b.String()))
 }

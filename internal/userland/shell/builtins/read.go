@@ -1,4 +1,4 @@
-package shell
+package builtins
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -29,34 +30,33 @@ type readOptions struct {
 	fd      int
 }
 
-func (sh *shell) read(args []string) int {
+func read(sh Shell, args []string) int {
 	o := readOptions{delim: '\n', count: -1}
-	names, status := sh.readFlags(args[1:], &o)
+	names, status := readFlags(sh, args[1:], &o)
 	if status != 0 {
 		return status
 	}
-	if sh.files.FDs[o.fd] == nil {
-		sh.errorf("read: %d: invalid file descriptor: Bad file descriptor", o.fd)
+	if sh.Files().FDs[o.fd] == nil {
+		sh.Errorf("read: %d: invalid file descriptor: Bad file descriptor", o.fd)
 		return 1
 	}
-	if sh.files.IsTerminal(o.fd) {
-		defer sh.keys(o)()
-		sh.write(2, o.prompt)
+	if sh.Files().IsTerminal(o.fd) {
+		defer keys(sh, o)()
+		sh.Write(2, o.prompt)
 	}
-	old := sh.ctx
+	ctx, old := sh.Context(), sh.Context()
 	if o.timed {
 		if o.timeout <= 0 {
-			return int(truth(sh.files.FDs[o.fd].Ready()&(abi.POLLIN|abi.POLLHUP) == 0))
+			return int(arith.Truth(sh.Files().FDs[o.fd].Ready()&(abi.POLLIN|abi.POLLHUP) == 0))
 		}
-		ctx, cancel := context.WithTimeout(old, o.timeout)
+		timed, cancel := context.WithTimeout(old, o.timeout)
 		defer cancel()
-		sh.ctx = ctx
+		ctx = timed
 	}
-	line, err := sh.readRecord(o)
-	sh.ctx = old
+	line, err := readRecord(sh, ctx, o)
 	switch {
 	case errors.Is(err, vars.ErrMemory):
-		sh.exhausted(err)
+		sh.Exhausted(err)
 		return 1
 	case err != nil && !errors.Is(err, io.EOF):
 		if status = 1; o.timed && old.Err() == nil {
@@ -65,16 +65,16 @@ func (sh *shell) read(args []string) int {
 	case err != nil:
 		status = 1
 	}
-	if e := sh.readInto(o, names, line); e != nil {
-		sh.reportIn("read", e)
+	if e := readInto(sh, o, names, line); e != nil {
+		sh.ReportIn("read", e)
 		return 1
 	}
 	return status
 }
 
 // keys has the terminal give keys as read wants them, until restore is called.
-func (sh *shell) keys(o readOptions) (restore func()) {
-	in, _ := sh.files.FDs[o.fd].Stream().(*memfs.Input)
+func keys(sh Shell, o readOptions) (restore func()) {
+	in, _ := sh.Files().FDs[o.fd].Stream().(*memfs.Input)
 	lines := o.count < 0 && o.delim == '\n'
 	if in.Mode == nil || lines && !o.silent {
 		return func() {}
@@ -82,7 +82,7 @@ func (sh *shell) keys(o readOptions) (restore func()) {
 	return in.Mode(lines, !o.silent)
 }
 
-func (sh *shell) readFlags(args []string, o *readOptions) (names []string, status int) {
+func readFlags(sh Shell, args []string, o *readOptions) (names []string, status int) {
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		a := args[0]
 		args = args[1:]
@@ -96,18 +96,18 @@ func (sh *shell) readFlags(args []string, o *readOptions) (names []string, statu
 				continue
 			}
 			if strings.IndexByte("adinNptu", c) < 0 {
-				return nil, sh.usage("read", "-"+string(c)+": invalid option",
+				return nil, Usage(sh, "read", "-"+string(c)+": invalid option",
 					"read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]")
 			}
 			value := a[i+1:]
 			if value == "" {
 				if len(args) == 0 {
-					sh.errorf("read: -%c: option requires an argument", c)
+					sh.Errorf("read: -%c: option requires an argument", c)
 					return nil, 2
 				}
 				value, args = args[0], args[1:]
 			}
-			if !sh.readFlag(c, value, o) {
+			if !readFlag(sh, c, value, o) {
 				return nil, 1
 			}
 			break
@@ -116,7 +116,7 @@ func (sh *shell) readFlags(args []string, o *readOptions) (names []string, statu
 	return args, 0
 }
 
-func (sh *shell) readFlag(c byte, value string, o *readOptions) bool {
+func readFlag(sh Shell, c byte, value string, o *readOptions) bool {
 	var err error
 	switch c {
 	case 'a':
@@ -134,7 +134,7 @@ func (sh *shell) readFlag(c byte, value string, o *readOptions) bool {
 		seconds, err = strconv.ParseFloat(value, 64)
 		o.timeout, o.timed = time.Duration(seconds*float64(time.Second)), true
 		if err != nil || seconds < 0 {
-			sh.errorf("read: %s: invalid timeout specification", value)
+			sh.Errorf("read: %s: invalid timeout specification", value)
 			return false
 		}
 	case 'p':
@@ -143,7 +143,7 @@ func (sh *shell) readFlag(c byte, value string, o *readOptions) bool {
 		o.fd, err = strconv.Atoi(value)
 	}
 	if err != nil || o.count < -1 {
-		sh.errorf("read: %s: invalid number", value)
+		sh.Errorf("read: %s: invalid number", value)
 		return false
 	}
 	return true
@@ -161,19 +161,19 @@ func (l *letters) add(c byte, quoted bool) {
 }
 
 // readRecord reads to the delimiter, or a number of characters.
-func (sh *shell) readRecord(o readOptions) (letters, error) {
+func readRecord(sh Shell, ctx context.Context, o readOptions) (letters, error) {
 	var l letters
-	r := sh.byteReader(o.fd)
+	r := byteReader(sh, ctx, o.fd)
 	escaped := false
 	for n, total := 0, 0; o.count < 0 || n < o.count; total++ {
-		if total&4095 == 0 && sh.ctx.Err() != nil { // a device never waits
-			return l, sh.ctx.Err()
+		if total&4095 == 0 && ctx.Err() != nil { // a device never waits
+			return l, ctx.Err()
 		}
 		c, err := r()
 		if err != nil {
 			return l, err
 		}
-		if len(l.text)%4096 == 4095 && !sh.Room(4*4096) {
+		if len(l.text)%4096 == 4095 && !sh.Vars().Room(4*4096) {
 			return l, vars.ErrMemory
 		}
 		switch {
@@ -205,9 +205,9 @@ func (sh *shell) readRecord(o readOptions) (letters, error) {
 // byteReader returns a function that reads a descriptor byte by byte, so that
 // nothing is taken from the commands that read it next. Of a file that can be sought
 // in, more is read at once and given back.
-func (sh *shell) byteReader(fd int) func() (byte, error) {
-	f := sh.files.FDs[fd]
-	r := sh.p.Reader(sh.ctx, f)
+func byteReader(sh Shell, ctx context.Context, fd int) func() (byte, error) {
+	f := sh.Files().FDs[fd]
+	r := sh.Process().Reader(ctx, f)
 	var one [1]byte
 	return func() (byte, error) {
 		n, err := r.Read(one[:])
@@ -221,18 +221,18 @@ func (sh *shell) byteReader(fd int) func() (byte, error) {
 	}
 }
 
-// readLine reads to a delimiter.
-func (sh *shell) readLine(fd int, delim byte, raw bool) (string, error) {
-	if sh.files.FDs[fd] == nil {
+// ReadLine reads to a delimiter.
+func ReadLine(sh Shell, fd int, delim byte, raw bool) (string, error) {
+	if sh.Files().FDs[fd] == nil {
 		return "", io.EOF
 	}
-	l, err := sh.readRecord(readOptions{delim: delim, count: -1, raw: raw, fd: fd})
+	l, err := readRecord(sh, sh.Context(), readOptions{delim: delim, count: -1, raw: raw, fd: fd})
 	return string(l.text), err
 }
 
 // readInto assigns what was read to names, split at IFS.
-func (sh *shell) readInto(o readOptions, names []string, l letters) error {
-	ifs, _ := sh.ifs()
+func readInto(sh Shell, o readOptions, names []string, l letters) error {
+	ifs, _ := sh.Expander().IFS()
 	switch {
 	case o.array != "":
 		var list []string
@@ -243,9 +243,9 @@ func (sh *shell) readInto(o readOptions, names []string, l letters) error {
 			}
 			list, rest = append(list, word), after
 		}
-		return sh.vars.SetList(o.array, list)
+		return sh.Vars().SetList(o.array, list)
 	case len(names) == 0:
-		return sh.vars.Set("REPLY", string(l.text))
+		return sh.Vars().Set("REPLY", string(l.text))
 	}
 	for i, name := range names {
 		if base, _, _ := parse.CutSubscript(name); !parse.ValidName(base) {
@@ -259,9 +259,9 @@ func (sh *shell) readInto(o readOptions, names []string, l letters) error {
 		}
 		var err error
 		if base, sub, ok := parse.CutSubscript(name); ok {
-			err = sh.vars.SetText(base, sub, word, false)
+			err = sh.Vars().SetText(base, sub, word, false)
 		} else {
-			err = sh.vars.Set(name, word)
+			err = sh.Vars().Set(name, word)
 		}
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package shell
+package builtins
 
 import (
 	"errors"
@@ -37,20 +37,19 @@ type operand struct {
 	pairs []vars.Pair    // the elements of as
 }
 
-// declClause runs declare and its like where the parser knows their assignments.
-func (sh *shell) declClause(c *syntax.DeclClause) {
+// DeclareClause runs declare and its like where the parser knows their assignments.
+func DeclareClause(sh Shell, c *syntax.DeclClause) int {
 	d := &declaration{command: c.Variant.Value}
-	sh.substatus = 0
 	d.words = []string{d.command}
 	var flags []string
 	var list []operand
 	for _, as := range c.Args {
 		switch {
 		case as.Name == nil:
-			words, err := sh.fields([]*syntax.Word{as.Value})
+			words, err := sh.Expander().Fields([]*syntax.Word{as.Value})
 			if err != nil {
-				sh.discard(err)
-				return
+				sh.Discard(err)
+				return sh.JumpStatus()
 			}
 			for _, w := range words {
 				if len(list) == 0 && len(w) > 1 && (w[0] == '-' || w[0] == '+') {
@@ -66,11 +65,11 @@ func (sh *shell) declClause(c *syntax.DeclClause) {
 			list = append(list, operand{name: as.Name.Value, as: as})
 		}
 	}
-	sh.status = sh.declareAll(d, flags, list)
+	return declareAll(sh, d, flags, list)
 }
 
-// declareBuiltin runs them as a command whose words are expanded already.
-func (sh *shell) declareBuiltin(args []string) int {
+// declare runs them as a command whose words are expanded already.
+func declare(sh Shell, args []string) int {
 	d := &declaration{command: args[0]}
 	var flags []string
 	var list []operand
@@ -81,7 +80,7 @@ func (sh *shell) declareBuiltin(args []string) int {
 			list = append(list, textOperand(w))
 		}
 	}
-	return sh.declareAll(d, flags, list)
+	return declareAll(sh, d, flags, list)
 }
 
 func textOperand(w string) operand {
@@ -92,27 +91,27 @@ func textOperand(w string) operand {
 	return operand{name: name, value: &value}
 }
 
-func (sh *shell) declareAll(d *declaration, flags []string, list []operand) int {
-	inFunction := sh.vars.FunctionScope() != nil
-	if !sh.declareFlags(d, flags) {
+func declareAll(sh Shell, d *declaration, flags []string, list []operand) int {
+	inFunction := sh.Vars().FunctionScope() != nil
+	if !declareFlags(sh, d, flags) {
 		return 2
 	}
 	d.local = d.command == "local" || inFunction && !d.global && d.command != "export" && d.command != "readonly"
 	if d.words != nil {
-		if err := sh.declaredValues(d, list); err != nil {
+		if err := declaredValues(sh, d, list); err != nil {
 			if e, ok := err.(*vars.Error); ok && e.Fatal {
-				sh.discard(err)
+				sh.Discard(err)
 			} else {
-				sh.reportIn(d.command, err)
+				sh.ReportIn(d.command, err)
 			}
 			return 1
 		}
-		sh.traceCommand(d.words)
+		sh.TraceCommand(d.words)
 	}
 	switch d.command {
 	case "local":
 		if !inFunction {
-			sh.errorf("local: can only be used in a function")
+			sh.Errorf("local: can only be used in a function")
 			return 1
 		}
 	case "export":
@@ -124,43 +123,34 @@ func (sh *shell) declareAll(d *declaration, flags []string, list []operand) int 
 	}
 	switch {
 	case d.functions:
-		return sh.declareFunctions(d, list)
+		return declareFunctions(sh, d, list)
 	case d.print || len(list) == 0:
-		return sh.printVariables(d, list)
+		return printVariables(sh, d, list)
 	}
 	status := 0
 	for _, o := range list {
-		if err := sh.declareOne(d, o); err != nil {
+		if err := declareOne(sh, d, o); err != nil {
 			status = 1
 			if e, ok := err.(*vars.Error); ok && e.Fatal {
-				sh.discard(err)
+				sh.Discard(err)
 				return status
 			}
 			if d.command != "export" && d.command != "readonly" && errors.Is(err, vars.ErrReadOnly) {
 				err = errors.New(err.Error()) // the command's own
 			}
-			sh.reportIn(d.command, err)
-			if _, ok := err.(*vars.Error); ok && sh.jump.kind == 0 { // of declare -i
-				sh.status, sh.jump = 1, jump{kind: discards}
+			sh.ReportIn(d.command, err)
+			if _, ok := err.(*vars.Error); ok && sh.DropLine() { // of declare -i
 				return status
 			}
 		}
 	}
 	if status == 0 {
-		status = sh.jumpStatus()
+		status = sh.JumpStatus()
 	}
 	return status
 }
 
-// jumpStatus is the status that goes with a jump in progress.
-func (sh *shell) jumpStatus() int {
-	if sh.jump.kind != 0 {
-		return sh.status
-	}
-	return 0
-}
-
-func (sh *shell) declareFlags(d *declaration, flags []string) bool {
+func declareFlags(sh Shell, d *declaration, flags []string) bool {
 	letters := map[byte]vars.Attrs{'i': vars.Integer, 'l': vars.Lower, 'u': vars.Upper, 'r': vars.ReadOnly, 'x': vars.Exported, 'n': vars.NameRef}
 	for _, f := range flags {
 		if f == "--" {
@@ -192,7 +182,7 @@ func (sh *shell) declareFlags(d *declaration, flags []string) bool {
 				d.inherit = true
 			case c == 't':
 			default:
-				sh.usage(d.command, f[:1]+string(c)+": invalid option", usages[d.command])
+				Usage(sh, d.command, f[:1]+string(c)+": invalid option", Usages[d.command])
 				return false
 			}
 			d.anyFlag = true
@@ -202,31 +192,31 @@ func (sh *shell) declareFlags(d *declaration, flags []string) bool {
 }
 
 // declareOne declares one name.
-func (sh *shell) declareOne(d *declaration, o operand) error {
+func declareOne(sh Shell, d *declaration, o operand) error {
 	name, sub, hasSub := parse.CutSubscript(o.name)
 	add := strings.HasSuffix(name, "+") && o.value != nil
 	name = strings.TrimSuffix(name, "+")
 	if d.command == "local" && name == "-" {
-		sh.vars.FunctionScope().LocalOptions = true
+		sh.Vars().FunctionScope().LocalOptions = true
 		return nil
 	}
 	if !parse.ValidName(name) {
 		return fmt.Errorf("`%s': not a valid identifier", o.text())
 	}
 	if d.on&vars.NameRef == 0 && !d.local {
-		name, _ = sh.vars.Resolve(name)
+		name, _ = sh.Vars().Resolve(name)
 	}
-	if sh.opts.Xtrace && o.value != nil && !d.local && (d.command == "export" || d.command == "readonly") {
-		sh.trace(o.name + "=" + quote.Traced(*o.value))
+	if sh.Options().Xtrace && o.value != nil && !d.local && (d.command == "export" || d.command == "readonly") {
+		sh.Trace(o.name + "=" + quote.Traced(*o.value))
 	}
-	v, err := sh.declared(d, name)
+	v, err := declared(sh, d, name)
 	if err != nil {
 		return err
 	}
 	if v.Attrs&vars.ReadOnly != 0 && (o.as != nil || o.value != nil) {
 		return fmt.Errorf("%s: %w", name, vars.ErrReadOnly)
 	}
-	if err := sh.vars.Convert(name, v, d.kind); err != nil {
+	if err := sh.Vars().Convert(name, v, d.kind); err != nil {
 		return err
 	}
 	v.Attrs = v.Attrs&^d.off | d.on&^vars.ReadOnly
@@ -236,7 +226,7 @@ func (sh *shell) declareOne(d *declaration, o operand) error {
 	if d.on&vars.Upper != 0 {
 		v.Attrs &^= vars.Lower
 	}
-	if err := sh.assignOperand(d, o, name, sub, hasSub, add, v); err != nil {
+	if err := assignOperand(sh, d, o, name, sub, hasSub, add, v); err != nil {
 		return err
 	}
 	v.Attrs |= d.on
@@ -252,17 +242,17 @@ func (o operand) text() string {
 }
 
 // declared returns the variable to declare, a new one for a local one.
-func (sh *shell) declared(d *declaration, name string) (*vars.Variable, error) {
-	in := sh.vars.Global()
+func declared(sh Shell, d *declaration, name string) (*vars.Variable, error) {
+	in := sh.Vars().Global()
 	if d.local {
-		in = sh.vars.FunctionScope()
-	} else if v, s := sh.vars.Scope.Find(name); v != nil && !d.global {
+		in = sh.Vars().FunctionScope()
+	} else if v, s := sh.Vars().Scope.Find(name); v != nil && !d.global {
 		if !s.Temporary {
 			return v, nil
 		}
 		if s.Parent != nil { // export of what is before the command
 			copied := *v
-			sh.vars.Global().Vars[name] = &copied
+			sh.Vars().Global().Vars[name] = &copied
 			return v, nil
 		}
 	}
@@ -270,7 +260,7 @@ func (sh *shell) declared(d *declaration, name string) (*vars.Variable, error) {
 		return v, nil
 	}
 	v := &vars.Variable{}
-	if old, s := sh.vars.Scope.Find(name); old != nil && d.local {
+	if old, s := sh.Vars().Scope.Find(name); old != nil && d.local {
 		if old.Attrs&vars.ReadOnly != 0 && s.Parent == nil {
 			return nil, fmt.Errorf("%s: %w", name, vars.ErrReadOnly)
 		}

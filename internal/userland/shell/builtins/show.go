@@ -1,4 +1,4 @@
-package shell
+package builtins
 
 import (
 	"maps"
@@ -10,28 +10,28 @@ import (
 )
 
 // printVariables is declare -p, and export, readonly and local without names.
-func (sh *shell) printVariables(d *declaration, list []operand) int {
+func printVariables(sh Shell, d *declaration, list []operand) int {
 	var b strings.Builder
 	status := 0
 	if len(list) > 0 {
 		for _, o := range list {
-			v, _ := sh.vars.Scope.Find(o.name)
+			v, _ := sh.Vars().Scope.Find(o.name)
 			if v == nil {
-				v = sh.special(o.name)
+				v = sh.Vars().Special(o.name)
 			}
 			if v == nil {
-				sh.errorf("%s: %s: not found", d.command, o.name)
+				sh.Errorf("%s: %s: not found", d.command, o.name)
 				status = 1
 				continue
 			}
 			b.WriteString(v.Declaration(o.name, false) + "\n")
 		}
-		return max(status, sh.print(d.command, b.String()))
+		return max(status, sh.Print(d.command, b.String()))
 	}
-	for _, name := range sh.vars.Attributed() {
-		v, s := sh.vars.Scope.Find(name)
+	for _, name := range sh.Vars().Attributed() {
+		v, s := sh.Vars().Scope.Find(name)
 		switch {
-		case v.Attrs&d.on != d.on, d.kind != vars.Scalar && v.Kind != d.kind, d.command == "local" && s != sh.vars.FunctionScope():
+		case v.Attrs&d.on != d.on, d.kind != vars.Scalar && v.Kind != d.kind, d.command == "local" && s != sh.Vars().FunctionScope():
 		case d.anyFlag || d.on != 0 || d.command == "local":
 			b.WriteString(v.Declaration(name, false) + "\n")
 		case v.IsSet && v.Kind == vars.Scalar:
@@ -40,14 +40,12 @@ func (sh *shell) printVariables(d *declaration, list []operand) int {
 			b.WriteString(name + "=" + v.Shown() + "\n")
 		}
 	}
-	return sh.print(d.command, b.String())
+	return sh.Print(d.command, b.String())
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func (sh *shell) declareFunctions(d *declaration, list []operand) int {
+func declareFunctions(sh Shell, d *declaration, list []operand) int {
 	if len(list) == 0 {
-		for _, name := range sortedKeys(sh.funcs) {
+		for _, name := range slices.Sorted(maps.Keys(sh.State().Functions)) {
 			list = append(list, operand{name: name})
 		}
 		if d.names {
@@ -55,33 +53,33 @@ func (sh *shell) declareFunctions(d *declaration, list []operand) int {
 			for _, o := range list {
 				b.WriteString("declare -f " + o.name + "\n")
 			}
-			return sh.print(d.command, b.String())
+			return sh.Print(d.command, b.String())
 		}
 	}
 	status := 0
 	var b strings.Builder
 	for _, o := range list {
-		f := sh.funcs[o.name]
+		f := sh.State().Functions[o.name]
 		switch {
 		case f == nil:
 			if status = 1; d.command == "export" || d.command == "readonly" {
-				sh.errorf("%s: %s: not a function", d.command, o.name)
+				sh.Errorf("%s: %s: not a function", d.command, o.name)
 			}
 		case d.command == "export":
 			shared := *f
-			shared.exported = !d.withoutRest
-			sh.funcs[o.name] = &shared
+			shared.Exported = !d.withoutRest
+			sh.State().Functions[o.name] = &shared
 		case d.command == "readonly" || d.on&vars.ReadOnly != 0:
 			fixed := *f
-			fixed.readOnly = true
-			sh.funcs[o.name] = &fixed
+			fixed.ReadOnly = true
+			sh.State().Functions[o.name] = &fixed
 		case d.names:
 			b.WriteString(o.name + "\n")
 		default:
-			b.WriteString(sh.definition(o.name, f))
+			b.WriteString(f.Definition(o.name))
 		}
 	}
-	if sh.print(d.command, b.String()) != 0 {
+	if sh.Print(d.command, b.String()) != 0 {
 		return 1
 	}
 	return status

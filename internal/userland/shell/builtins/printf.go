@@ -1,4 +1,4 @@
-package shell
+package builtins
 
 import (
 	"regexp"
@@ -19,8 +19,8 @@ import (
 // octal matches the escapes that printf's %b has and echo has not: \101 without a 0.
 var octal = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)(\\[1-7])`)
 
-func (sh *shell) echo(args []string) int {
-	newline, escapes := true, sh.opts.XpgEcho
+func echo(sh Shell, args []string) int {
+	newline, escapes := true, sh.Options().XpgEcho
 	args = args[1:]
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
 		for _, c := range args[0][1:] {
@@ -45,11 +45,11 @@ func (sh *shell) echo(args []string) int {
 	if newline {
 		s += "\n"
 	}
-	return sh.print("echo", s)
+	return sh.Print("echo", s)
 }
 
-// printf is the builtin, also into a variable.
-func (sh *shell) printf(args []string) int {
+// formatted is the builtin, also into a variable.
+func formatted(sh Shell, args []string) int {
 	args = args[1:]
 	into := ""
 	if len(args) > 1 && args[0] == "-v" {
@@ -61,33 +61,33 @@ func (sh *shell) printf(args []string) int {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	} else if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		return sh.usage("printf", args[0][:2]+": invalid option", usage)
+		return Usage(sh, "printf", args[0][:2]+": invalid option", usage)
 	}
 	if len(args) == 0 {
-		return sh.usage("printf", "", usage)
+		return Usage(sh, "printf", "", usage)
 	}
 	f := &formatter{sh: sh, args: args[1:]}
 	for f.once(args[0]); len(f.args) > 0 && f.used && !f.stop; f.once(args[0]) {
 		f.used = false
 	}
 	if f.failed != nil {
-		sh.report(f.failed)
+		sh.Report(f.failed)
 		return 1
 	}
 	if into == "" {
-		return max(f.status, sh.print("printf", f.out.String()))
+		return max(f.status, sh.Print("printf", f.out.String()))
 	}
 	var err error
 	if name, sub, ok := parse.CutSubscript(into); ok {
-		err = sh.vars.SetText(name, sub, f.out.String(), false)
+		err = sh.Vars().SetText(name, sub, f.out.String(), false)
 	} else if parse.ValidName(into) {
-		err = sh.vars.Set(into, f.out.String())
+		err = sh.Vars().Set(into, f.out.String())
 	} else {
-		sh.errorf("printf: `%s': not a valid identifier", into)
+		sh.Errorf("printf: `%s': not a valid identifier", into)
 		return 2
 	}
 	if err != nil {
-		sh.reportIn("printf", err)
+		sh.ReportIn("printf", err)
 		return 1
 	}
 	return f.status
@@ -95,7 +95,7 @@ func (sh *shell) printf(args []string) int {
 
 // formatter formats printf's arguments.
 type formatter struct {
-	sh     *shell
+	sh     Shell
 	args   []string
 	out    strings.Builder
 	used   bool // a directive took an argument, or would have
@@ -115,7 +115,7 @@ func (f *formatter) next() (string, bool) {
 }
 
 func (f *formatter) write(s string) {
-	if !f.sh.Room(2 * int64(len(s))) {
+	if !f.sh.Vars().Room(2 * int64(len(s))) {
 		f.failed, f.stop = vars.ErrMemory, true
 		return
 	}
@@ -176,7 +176,7 @@ func (f *formatter) directive(format string) int {
 }
 
 func (f *formatter) fail(format string, args ...any) {
-	f.sh.errorf("printf: "+format, args...)
+	f.sh.Errorf("printf: "+format, args...)
 	f.status = 1
 	if strings.Contains(format, "format character") {
 		f.stop = true
@@ -241,7 +241,7 @@ func (f *formatter) integer(wide bool) int64 {
 		return n
 	}
 	if numErr, ok := err.(*strconv.NumError); ok && numErr.Err == strconv.ErrRange {
-		f.sh.errorf("printf: warning: %s: Numerical result out of range", s)
+		f.sh.Errorf("printf: warning: %s: Numerical result out of range", s)
 		return n
 	}
 	kind := ""
@@ -266,7 +266,7 @@ func (f *formatter) character(s string) (rune, bool) {
 	}
 	s = s[1:] + "\x00"
 	r, _ := glob.DecodeRune(s)
-	if r > unicode.MaxRune || r >= utf8.RuneSelf && f.sh.bytes() {
+	if r > unicode.MaxRune || r >= utf8.RuneSelf && f.sh.Expander().Bytes() {
 		r = rune(s[0])
 	}
 	return r, true
@@ -310,12 +310,12 @@ func (f *formatter) time(format string) string {
 	case !ok || n == -1:
 		at = time.Now()
 	case n == -2:
-		at = f.sh.began
+		at = f.sh.State().Began
 	case err != nil:
 		f.fail("%s: invalid number", s)
 	}
 	if format == "" {
 		format = "%X"
 	}
-	return clock.Format(format, at.In(clock.Zone(f.sh.vars.Get("TZ"))))
+	return clock.Format(format, at.In(clock.Zone(f.sh.Vars().Get("TZ"))))
 }

@@ -1,4 +1,4 @@
-package shell
+package expand
 
 import (
 	"cmp"
@@ -37,7 +37,7 @@ func (b *builder) otherwise(p *syntax.ParamExp, v vars.Value, quoted bool) {
 		b.operand(p.Exp.Word, quoted)
 		return
 	}
-	s, err := b.sh.literal(p.Exp.Word)
+	s, err := b.ex.Literal(p.Exp.Word)
 	switch {
 	case err != nil:
 	case op == syntax.ErrorUnset:
@@ -47,9 +47,9 @@ func (b *builder) otherwise(p *syntax.ParamExp, v vars.Value, quoted bool) {
 	case !parse.ValidName(p.Param.Value):
 		err = &vars.Error{Msg: v.Name + ": cannot assign in this way", Fatal: true}
 	case p.Index != nil:
-		err = b.sh.assignIndex(p.Param.Value, p.Index, s, false)
+		err = b.ex.AssignIndex(p.Param.Value, p.Index, s, false)
 	default:
-		err = b.sh.vars.Set(p.Param.Value, s)
+		err = b.ex.vars.Set(p.Param.Value, s)
 	}
 	if err != nil {
 		b.fail(err)

@@ -1,4 +1,4 @@
-package shell
+package builtins
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"coderunner/internal/userland/shell/files"
 )
 
-// umaskBuiltin is umask.
-func (sh *shell) umaskBuiltin(args []string) int {
+// umask is umask.
+func umask(sh Shell, args []string) int {
 	args = args[1:]
 	symbolic, again := false, ""
 	for ; len(args) > 0 && (args[0] == "-S" || args[0] == "-p"); args = args[1:] {
@@ -21,12 +21,12 @@ func (sh *shell) umaskBuiltin(args []string) int {
 	}
 	if len(args) == 0 {
 		if !symbolic {
-			return sh.print("umask", fmt.Sprintf("%s%04o\n", again, sh.files.Umask))
+			return sh.Print("umask", fmt.Sprintf("%s%04o\n", again, sh.Files().Umask))
 		}
 		if again != "" {
 			again += "-S "
 		}
-		m := ^sh.files.Umask
+		m := ^sh.Files().Umask
 		who := func(shift int) string {
 			s := ""
 			for i, c := range "rwx" {
@@ -36,23 +36,23 @@ func (sh *shell) umaskBuiltin(args []string) int {
 			}
 			return s
 		}
-		return sh.print("umask", again+"u="+who(6)+",g="+who(3)+",o="+who(0)+"\n")
+		return sh.Print("umask", again+"u="+who(6)+",g="+who(3)+",o="+who(0)+"\n")
 	}
 	if c := args[0][:min(1, len(args[0]))]; c != "" && !strings.Contains("0123456789", c) {
-		mask, wrong := symbolicMask(sh.files.Umask, args[0])
+		mask, wrong := symbolicMask(sh.Files().Umask, args[0])
 		if wrong != "" {
-			sh.errorf("umask: `%s': invalid symbolic mode %s", wrong[:1], wrong[1:])
+			sh.Errorf("umask: `%s': invalid symbolic mode %s", wrong[:1], wrong[1:])
 			return 1
 		}
-		sh.files.Umask = mask
+		sh.Files().Umask = mask
 		return 0
 	}
 	n, err := strconv.ParseUint(args[0], 8, 32)
 	if err != nil || n > 0o777 {
-		sh.errorf("umask: %s: octal number out of range", args[0])
+		sh.Errorf("umask: %s: octal number out of range", args[0])
 		return 1
 	}
-	sh.files.Umask = uint32(n)
+	sh.Files().Umask = uint32(n)
 	return 0
 }
 
@@ -92,14 +92,14 @@ func symbolicMask(mask uint32, text string) (result uint32, wrong string) {
 }
 
 // ulimit shows that limits belong to the run, and takes those that are set.
-func (sh *shell) ulimit(args []string) int {
+func ulimit(sh Shell, args []string) int {
 	for i, a := range args {
 		if i > 0 && (a == "-n" || a == "-Sn" || a == "-Hn") && i == len(args)-1 {
-			return sh.print("ulimit", strconv.Itoa(files.MaxFD+1)+"\n")
+			return sh.Print("ulimit", strconv.Itoa(files.MaxFD+1)+"\n")
 		}
 	}
 	if last := args[len(args)-1]; len(args) == 1 || strings.HasPrefix(last, "-") {
-		return sh.print("ulimit", "unlimited\n")
+		return sh.Print("ulimit", "unlimited\n")
 	}
 	return 0
 }

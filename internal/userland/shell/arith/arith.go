@@ -1,4 +1,5 @@
-package shell
+// Package arith evaluates bash's arithmetic. What it knows of the shell is its Env.
+package arith
 
 import (
 	"fmt"
@@ -8,51 +9,69 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
 
-// Bounds of arithmetic: expressions within one another, and variables whose
-// values are expressions.
-const (
-	maxArithDepth = 5000
-	maxArithRefs  = 500
-)
+// Env is what expressions need of the shell that has them.
+type Env interface {
+	Variables() *vars.Vars
+	// Source returns the text that is executed.
+	Source() *parse.Source
+	// Nounset reports whether a variable that is not set is an error.
+	Nounset() bool
+	// Stack bounds how deep expressions nest.
+	Stack() *kernel.Stack
+	// Literal expands a word, and Text what stands in double quotes.
+	Literal(w *syntax.Word) (string, error)
+	Text(s string) (string, error)
+	// Fetch returns what name[index] stands for.
+	Fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp) (vars.Value, error)
+	// Key expands the subscript of an associative array.
+	Key(index syntax.ArithmExpr) (string, error)
+}
+
+// Frame is what a level of an expression takes of the stack, in bytes.
+const Frame = 4 << 10
+
+const tooDeep = "expression recursion level exceeded"
 
 // arithmetic evaluates one expression. After an error it computes nothing more.
 type arithmetic struct {
-	sh    *shell
+	env   Env
+	vars  *vars.Vars
 	text  string            // for errors, or
 	expr  syntax.ArithmExpr // what it is the text of
 	inner string            // an operand's text that is evaluated, "" in the script itself
-	depth int
+	deep  bool              // the stack ended it
 	err   error
 }
 
 // sourceOf returns the text of a part of the expression.
 func (a *arithmetic) sourceOf(x syntax.ArithmExpr) string {
 	if a.inner == "" {
-		return a.sh.src.Of(x)
+		return a.env.Source().Of(x)
 	}
 	from, to := x.Pos().Offset(), x.End().Offset()
 	return a.inner[min(from, to, uint(len(a.inner))):min(to, uint(len(a.inner)))]
 }
 
-// arithm evaluates an expression of the syntax tree.
-func (sh *shell) arithm(x syntax.ArithmExpr) (int64, error) {
+// Expression evaluates an expression of the syntax tree, nil for none.
+func Expression(env Env, x syntax.ArithmExpr) (int64, error) {
 	if x == nil {
 		return 0, nil
 	}
-	a := &arithmetic{sh: sh, expr: x}
+	a := &arithmetic{env: env, vars: env.Variables(), expr: x}
 	n := a.eval(x)
 	if a.err == errNotOne || a.expanded() {
-		return sh.arithmText(x)
+		return expandedText(env, x)
 	}
 	return n, a.err
 }
 
-// evaluate evaluates the text of an expression.
-func (sh *shell) evaluate(s string) (int64, error) {
+// Evaluate evaluates the text of an expression.
+func Evaluate(env Env, s string) (int64, error) {
 	s = trimBlanks(s)
 	if s == "" {
 		return 0, nil
@@ -60,7 +79,7 @@ func (sh *shell) evaluate(s string) (int64, error) {
 	if n, ok := decimal(s); ok {
 		return n, nil
 	}
-	a := &arithmetic{sh: sh, text: s}
+	a := &arithmetic{env: env, vars: env.Variables(), text: s}
 	n := a.value(s)
 	return n, a.err
 }
@@ -96,11 +115,10 @@ func (a *arithmetic) value(s string) int64 {
 	if parse.ValidName(s) {
 		return a.variable(s)
 	}
-	if a.sh.refs++; a.sh.refs > maxArithRefs {
-		a.sh.refs--
-		return a.fail("expression recursion level exceeded", s)
+	if !a.env.Stack().Enter(Frame) {
+		return a.overflow(s)
 	}
-	defer func() { a.sh.refs-- }()
+	defer a.env.Stack().Leave(Frame)
 	if a.text == "" && a.expr == nil || strings.ContainsAny(s, " \t+-*/%<>=&|^!~?:,(") {
 		defer func(text string) { a.text = text }(a.text)
 		a.text = written
@@ -124,16 +142,16 @@ func (a *arithmetic) value(s string) int64 {
 }
 
 func (a *arithmetic) variable(name string) int64 {
-	s := a.sh.vars.Get(name)
+	s := a.vars.Get(name)
 	if s == "" {
 		a.bound(name)
 		return 0
 	}
-	if a.sh.refs++; a.sh.refs > maxArithRefs {
-		a.sh.refs--
-		return a.fail("expression recursion level exceeded", name)
+	if !a.env.Stack().Enter(Frame) {
+		return a.overflow(name)
 	}
-	defer func(text string) { a.text, a.sh.refs = text, a.sh.refs-1 }(a.text)
+	defer a.env.Stack().Leave(Frame)
+	defer func(text string) { a.text = text }(a.text)
 	a.text = s
 	return a.value(s)
 }
@@ -141,20 +159,20 @@ func (a *arithmetic) variable(name string) int64 {
 // bound fails under set -u if a variable that is read has no value. An array that has
 // one needs none at the index.
 func (a *arithmetic) bound(name string) {
-	name, _ = a.sh.vars.Resolve(name)
-	if v := a.sh.vars.Lookup(name); a.err == nil && a.sh.opts.Nounset && (v == nil || !v.IsSet) {
+	name, _ = a.vars.Resolve(name)
+	if v := a.vars.Lookup(name); a.err == nil && a.env.Nounset() && (v == nil || !v.IsSet) {
 		a.err = &vars.Error{Msg: name + ": unbound variable", Fatal: true}
 	}
 }
 
 func (a *arithmetic) eval(x syntax.ArithmExpr) int64 {
-	if a.depth++; a.depth > maxArithDepth {
-		a.fail("expression recursion level exceeded", "")
-	}
-	defer func() { a.depth-- }()
 	if a.err != nil {
 		return 0
 	}
+	if !a.env.Stack().Enter(Frame) {
+		return a.overflow("")
+	}
+	defer a.env.Stack().Leave(Frame)
 	switch x := x.(type) {
 	case *syntax.Word:
 		return a.word(x)
@@ -176,7 +194,7 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 		case *syntax.ParamExp:
 			if p.Short && p.Index != nil && !p.Dollar.IsValid() { // a[i]
 				a.bound(p.Param.Value)
-				v, err := a.sh.fetch(p.Param.Value, p.Index, p)
+				v, err := a.env.Fetch(p.Param.Value, p.Index, p)
 				if err != nil && a.err == nil {
 					a.err = err
 				}
@@ -184,7 +202,7 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 			}
 		}
 	}
-	s, err := a.sh.literal(w)
+	s, err := a.env.Literal(w)
 	if err != nil && a.err == nil {
 		a.err = err
 	}
@@ -209,11 +227,11 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 		return
 	}
 	if p, ok := w.Parts[0].(*syntax.ParamExp); ok && p.Index != nil && !p.Dollar.IsValid() {
-		t.name, _ = a.sh.vars.Resolve(p.Param.Value)
-		v := a.sh.vars.Lookup(t.name)
+		t.name, _ = a.vars.Resolve(p.Param.Value)
+		v := a.vars.Lookup(t.name)
 		if v != nil && v.Kind == vars.Associative {
 			var err error
-			if t.key, err = a.sh.key(p.Index); err == nil && t.key == "" {
+			if t.key, err = a.env.Key(p.Index); err == nil && t.key == "" {
 				err = fmt.Errorf("%s[]: %w", t.name, vars.ErrSubscript)
 			}
 			if a.err == nil {
@@ -228,13 +246,13 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 		if !reads || a.err != nil {
 			return t, 0
 		}
-		e, err := a.sh.vars.Element(t.name, t.key)
+		e, err := a.vars.Element(t.name, t.key)
 		if err != nil && a.err == nil {
 			a.err = err
 		}
 		return t, a.value(strings.Join(e.Elems, " "))
 	}
-	s, err := a.sh.literal(w)
+	s, err := a.env.Literal(w)
 	if err != nil && a.err == nil {
 		a.err = err
 	}
@@ -257,9 +275,9 @@ func (a *arithmetic) assign(t target, n int64) int64 {
 		return 0
 	}
 	if t.key != "" {
-		a.err = a.sh.vars.SetElement(t.name, t.key, strconv.FormatInt(n, 10), false)
+		a.err = a.vars.SetElement(t.name, t.key, strconv.FormatInt(n, 10), false)
 	} else {
-		a.err = a.sh.vars.Set(t.name, strconv.FormatInt(n, 10))
+		a.err = a.vars.Set(t.name, strconv.FormatInt(n, 10))
 	}
 	return n
 }
@@ -281,7 +299,7 @@ func (a *arithmetic) unary(x *syntax.UnaryArithm) int64 {
 	n := a.eval(x.X)
 	switch x.Op {
 	case syntax.Not:
-		return truth(n == 0)
+		return Truth(n == 0)
 	case syntax.BitNegation:
 		return ^n
 	case syntax.Minus:
@@ -312,9 +330,9 @@ func (a *arithmetic) binary(x *syntax.BinaryArithm) int64 {
 	left := a.eval(x.X)
 	switch x.Op {
 	case syntax.AndArit:
-		return truth(left != 0 && a.eval(x.Y) != 0)
+		return Truth(left != 0 && a.eval(x.Y) != 0)
 	case syntax.OrArit:
-		return truth(left != 0 || a.eval(x.Y) != 0)
+		return Truth(left != 0 || a.eval(x.Y) != 0)
 	case syntax.TernQuest:
 		branches, ok := x.Y.(*syntax.BinaryArithm)
 		switch {
@@ -369,17 +387,17 @@ func (a *arithmetic) compute(op syntax.BinAritOperator, x, y int64, right syntax
 	case syntax.Xor:
 		return x ^ y
 	case syntax.Eql:
-		return truth(x == y)
+		return Truth(x == y)
 	case syntax.Neq:
-		return truth(x != y)
+		return Truth(x != y)
 	case syntax.Lss:
-		return truth(x < y)
+		return Truth(x < y)
 	case syntax.Leq:
-		return truth(x <= y)
+		return Truth(x <= y)
 	case syntax.Gtr:
-		return truth(x > y)
+		return Truth(x > y)
 	case syntax.Geq:
-		return truth(x >= y)
+		return Truth(x >= y)
 	case syntax.Comma:
 		return y
 	}

@@ -1,4 +1,4 @@
-package shell
+package expand
 
 import "strings"
 
@@ -17,13 +17,13 @@ func (b *builder) tilde(s string, only bool) string {
 	dir := ""
 	switch name {
 	case "":
-		if dir = b.sh.vars.Get("HOME"); dir == "" {
+		if dir = b.ex.vars.Get("HOME"); dir == "" {
 			dir = home
 		}
 	case "+":
-		dir = b.sh.files.Dir
+		dir = b.ex.files.Dir
 	case "-":
-		dir = b.sh.vars.Get("OLDPWD")
+		dir = b.ex.vars.Get("OLDPWD")
 	case "root", "user":
 		dir = home
 	}
@@ -59,3 +59,14 @@ func (b *builder) tildes(s string, first, last bool) string {
 
 // home is the home directory of the only user.
 const home = "/home/user"
+
+// prompt expands the escapes of PS1 and ${x@P} that have a meaning here.
+func (ex *Expander) prompt(s string) string {
+	dir := ex.files.Dir
+	if rest, ok := strings.CutPrefix(dir, home); ok {
+		dir = "~" + rest
+	}
+	base := dir[strings.LastIndexByte(dir, '/')+1:]
+	return strings.NewReplacer(`\u`, "root", `\h`, "localhost", `\H`, "localhost", `\w`, dir, `\W`, base, `\s`, "bash",
+		`\v`, "5.2", `\V`, "5.2.15", `\$`, "#", `\n`, "\n", `\[`, "", `\]`, "", `\\`, `\`).Replace(s)
+}

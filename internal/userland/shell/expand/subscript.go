@@ -1,4 +1,4 @@
-package shell
+package expand
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 	"coderunner/internal/userland/shell/vars"
 )
 
-// subscript expands the text of a subscript, as in unset 'm[$key]', unless it is a key.
-func (sh *shell) subscript(v *vars.Variable, sub string) string {
+// Subscript expands the text of a subscript, as in unset 'm[$key]', unless it is a key.
+func (ex *Expander) Subscript(v *vars.Variable, sub string) string {
 	if !strings.ContainsAny(sub, "$`'\"\\") {
 		return sub
 	}
@@ -17,7 +17,7 @@ func (sh *shell) subscript(v *vars.Variable, sub string) string {
 		if err != nil {
 			return sub
 		}
-		if s, err := sh.document(w); err == nil {
+		if s, err := ex.Document(w); err == nil {
 			return strings.ReplaceAll(s, `"`, "")
 		}
 		return sub
@@ -31,7 +31,7 @@ func (sh *shell) subscript(v *vars.Variable, sub string) string {
 	if err != nil || w == nil {
 		return sub
 	}
-	if s, err := sh.literal(w); err == nil {
+	if s, err := ex.Literal(w); err == nil {
 		return s
 	}
 	return sub

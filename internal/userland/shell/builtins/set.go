@@ -1,4 +1,4 @@
-package shell
+package builtins
 
 import (
 	"coderunner/internal/userland/shell/options"
@@ -9,41 +9,41 @@ import (
 	"strings"
 )
 
-// setBuiltin is set.
-func (sh *shell) setBuiltin(args []string) int {
+// set is set.
+func set(sh Shell, args []string) int {
 	args = args[1:]
 	if len(args) == 0 {
 		var b strings.Builder
-		for _, name := range sh.vars.Names() {
-			v, _ := sh.vars.Scope.Find(name)
+		for _, name := range sh.Vars().Names() {
+			v, _ := sh.Vars().Scope.Find(name)
 			if v.Kind == vars.Scalar {
 				b.WriteString(name + "=" + quote.Value(v.Str) + "\n")
 			} else {
 				b.WriteString(name + "=" + v.Shown() + "\n")
 			}
 		}
-		return sh.print("set", b.String())
+		return sh.Print("set", b.String())
 	}
-	rest, given, status := sh.setFlags(args, "set")
+	rest, given, status := SetFlags(sh, args, "set")
 	if status != 0 {
 		return status
 	}
 	if given {
-		sh.params = rest
+		sh.State().Params = rest
 	}
 	return 0
 }
 
-// setFlags sets the options that args begins with. given reports whether there are
+// SetFlags sets the options that args begins with. given reports whether there are
 // parameters behind them.
-func (sh *shell) setFlags(args []string, command string) (rest []string, given bool, status int) {
+func SetFlags(sh Shell, args []string, command string) (rest []string, given bool, status int) {
 	for len(args) > 0 {
 		a := args[0]
 		switch {
 		case a == "--":
 			return args[1:], true, 0
 		case a == "-":
-			sh.opts.Xtrace, sh.opts.Verbose = false, false
+			sh.Options().Xtrace, sh.Options().Verbose = false, false
 			return args[1:], len(args) > 1, 0
 		case len(a) < 2 || a[0] != '-' && a[0] != '+':
 			return args, true, 0
@@ -52,10 +52,10 @@ func (sh *shell) setFlags(args []string, command string) (rest []string, given b
 		for _, c := range []byte(a[1:]) {
 			if c == 'o' {
 				if len(args) == 0 {
-					return nil, false, sh.showOptions(options.OfSet, a[0] == '+', "set")
+					return nil, false, showOptions(sh, options.OfSet, a[0] == '+', "set")
 				}
-				if !sh.setNamed(args[0], a[0] == '-') {
-					sh.errorf("%s: %s: invalid option name", command, args[0])
+				if !setNamed(sh, args[0], a[0] == '-') {
+					sh.Errorf("%s: %s: invalid option name", command, args[0])
 					return nil, false, 2
 				}
 				args = args[1:]
@@ -63,16 +63,16 @@ func (sh *shell) setFlags(args []string, command string) (rest []string, given b
 			}
 			i := slices.IndexFunc(options.OfSet, func(x options.Option) bool { return x.Letter == c })
 			if i < 0 {
-				return nil, false, sh.usage(command, a[:1]+string(c)+": invalid option", usages["set"])
+				return nil, false, Usage(sh, command, a[:1]+string(c)+": invalid option", Usages["set"])
 			}
-			sh.setNamed(options.OfSet[i].Name, a[0] == '-')
+			setNamed(sh, options.OfSet[i].Name, a[0] == '-')
 		}
 	}
 	return nil, false, 0
 }
 
-func (sh *shell) setNamed(name string, on bool) bool {
-	p := sh.opts.Find(name)
+func setNamed(sh Shell, name string, on bool) bool {
+	p := sh.Options().Find(name)
 	if p != nil {
 		*p = on != options.Opposite(name)
 	}
@@ -80,10 +80,10 @@ func (sh *shell) setNamed(name string, on bool) bool {
 }
 
 // showOptions lists options, as commands that set them where again is set.
-func (sh *shell) showOptions(list []options.Option, again bool, command string) int {
+func showOptions(sh Shell, list []options.Option, again bool, command string) int {
 	var b strings.Builder
 	for _, x := range list {
-		on := *x.At(&sh.opts) != options.Opposite(x.Name)
+		on := *x.At(sh.Options()) != options.Opposite(x.Name)
 		switch {
 		case again && command == "set":
 			fmt.Fprintf(&b, "set %so %s\n", map[bool]string{true: "-", false: "+"}[on], x.Name)
@@ -93,11 +93,11 @@ func (sh *shell) showOptions(list []options.Option, again bool, command string) 
 			fmt.Fprintf(&b, "%-15s\t%s\n", x.Name, map[bool]string{true: "on", false: "off"}[on])
 		}
 	}
-	return sh.print(command, b.String())
+	return sh.Print(command, b.String())
 }
 
-// shopt is the builtin.
-func (sh *shell) shopt(args []string) int {
+// Shopt is the builtin.
+func Shopt(sh Shell, args []string) int {
 	mode, quiet, list, again := byte(0), false, options.OfShopt, false
 	args = args[1:]
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -112,7 +112,7 @@ func (sh *shell) shopt(args []string) int {
 			case 'p':
 				again = true
 			default:
-				return sh.usage("shopt", "-"+string(c)+": invalid option", "shopt [-pqsu] [-o] [optname ...]")
+				return Usage(sh, "shopt", "-"+string(c)+": invalid option", "shopt [-pqsu] [-o] [optname ...]")
 			}
 		}
 		args = args[1:]
@@ -122,22 +122,22 @@ func (sh *shell) shopt(args []string) int {
 		named = "set"
 	}
 	if len(args) == 0 {
-		list = slices.DeleteFunc(slices.Clone(list), func(x options.Option) bool { return mode != 0 && *x.At(&sh.opts) != (mode == 's') })
-		return sh.showOptions(list, again, named)
+		list = slices.DeleteFunc(slices.Clone(list), func(x options.Option) bool { return mode != 0 && *x.At(sh.Options()) != (mode == 's') })
+		return showOptions(sh, list, again, named)
 	}
 	status := 0
 	for _, name := range args {
 		i := slices.IndexFunc(list, func(x options.Option) bool { return x.Name == name })
 		if i < 0 {
 			if !options.Ignored(name) {
-				sh.errorf("shopt: %s: invalid shell option name", name)
+				sh.Errorf("shopt: %s: invalid shell option name", name)
 			}
 			if status = 1; options.Ignored(name) && mode != 0 {
 				status = 0
 			}
 			continue
 		}
-		p := list[i].At(&sh.opts)
+		p := list[i].At(sh.Options())
 		switch {
 		case mode != 0:
 			*p = (mode == 's') != options.Opposite(name)
@@ -146,7 +146,7 @@ func (sh *shell) shopt(args []string) int {
 			fallthrough
 		default:
 			if !quiet {
-				sh.showOptions(list[i:i+1], again, named)
+				showOptions(sh, list[i:i+1], again, named)
 			}
 		}
 	}

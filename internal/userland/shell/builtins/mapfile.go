@@ -1,4 +1,4 @@
-package shell
+package builtins
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ type mapping struct {
 }
 
 // mapfile is mapfile and readarray.
-func (sh *shell) mapfile(args []string) int {
+func mapfile(sh Shell, args []string) int {
 	m := mapping{name: args[0], into: "MAPFILE", delim: '\n', origin: -1, quantum: 5000}
 	args = args[1:]
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
@@ -53,15 +53,15 @@ func (sh *shell) mapfile(args []string) int {
 	if len(args) > 0 {
 		m.into = args[0]
 	}
-	if sh.files.FDs[m.fd] == nil {
-		sh.errorf("%s: %d: invalid file descriptor: Bad file descriptor", m.name, m.fd)
+	if sh.Files().FDs[m.fd] == nil {
+		sh.Errorf("%s: %d: invalid file descriptor: Bad file descriptor", m.name, m.fd)
 		return 1
 	}
 	return m.run(sh)
 }
 
 // option sets an option with its value, and returns a status that is not 0 if that fails.
-func (m *mapping) option(sh *shell, option, value string) int {
+func (m *mapping) option(sh Shell, option, value string) int {
 	into, least, wrong := (*int)(nil), 0, "invalid line count"
 	switch option {
 	case "-d":
@@ -83,11 +83,11 @@ func (m *mapping) option(sh *shell, option, value string) int {
 	case "-u":
 		into, wrong = &m.fd, "invalid file descriptor specification"
 	default:
-		return sh.usage(m.name, option+": invalid option", m.name+" [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]")
+		return Usage(sh, m.name, option+": invalid option", m.name+" [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]")
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(value))
 	if *into = n; err != nil || n < least {
-		sh.errorf("%s: %s: %s", m.name, value, wrong)
+		sh.Errorf("%s: %s: %s", m.name, value, wrong)
 		return 1
 	}
 	return 0
@@ -95,11 +95,11 @@ func (m *mapping) option(sh *shell, option, value string) int {
 
 // run reads the lines. The callback is called before the line that it is told of is in
 // the array.
-func (m *mapping) run(sh *shell) int {
+func (m *mapping) run(sh Shell) int {
 	for n := 1; m.limit == 0 || n <= m.limit; {
-		line, err := sh.readLine(m.fd, m.delim, true)
-		if errors.Is(err, vars.ErrMemory) || !sh.Room(int64(len(line))+vars.ElementCost) {
-			sh.exhausted(vars.ErrMemory)
+		line, err := ReadLine(sh, m.fd, m.delim, true)
+		if errors.Is(err, vars.ErrMemory) || !sh.Vars().Room(int64(len(line))+vars.ElementCost) {
+			sh.Exhausted(vars.ErrMemory)
 			return 1
 		}
 		if err != nil && line == "" {
@@ -115,9 +115,9 @@ func (m *mapping) run(sh *shell) int {
 			if status := m.store(sh); status != 0 {
 				return status
 			}
-			sh.evalText(fmt.Sprintf("%s %d %s", m.callback, m.origin, quote.Single(line)))
-			if sh.stopped() {
-				return sh.status
+			sh.Eval(fmt.Sprintf("%s %d %s", m.callback, m.origin, quote.Single(line)))
+			if sh.Stopped() {
+				return sh.JumpStatus()
 			}
 		}
 		m.lines = append(m.lines, line)
@@ -127,17 +127,17 @@ func (m *mapping) run(sh *shell) int {
 }
 
 // store puts the lines that were read into the array, and moves its origin behind them.
-func (m *mapping) store(sh *shell) int {
+func (m *mapping) store(sh Shell) int {
 	if m.origin < 0 {
-		if err := sh.vars.SetList(m.into, m.lines); err != nil {
-			sh.reportIn(m.name, err)
+		if err := sh.Vars().SetList(m.into, m.lines); err != nil {
+			sh.ReportIn(m.name, err)
 			return 1
 		}
 		m.origin, m.lines = len(m.lines), nil
 	}
 	for _, s := range m.lines {
-		if err := sh.vars.SetElement(m.into, strconv.Itoa(m.origin), s, false); err != nil {
-			sh.reportIn(m.name, err)
+		if err := sh.Vars().SetElement(m.into, strconv.Itoa(m.origin), s, false); err != nil {
+			sh.ReportIn(m.name, err)
 			return 1
 		}
 		m.origin++
