@@ -19,7 +19,6 @@ import (
 func registryRunner(t *testing.T) *Runner {
 	t.Helper()
 	c := pyodidetest.Cache(t)
-	fetchTools(t, c)
 	r, err := New(registryConfig(c))
 	if err != nil {
 		t.Fatal(err)
