@@ -39,7 +39,7 @@ const imports = `
 	internal/userland/commands/archive: internal/machine/abi internal/machine/clock internal/userland/commands/command internal/userland/commands/file internal/userland/glob internal/userland/regex
 	internal/userland/commands/awk: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/commands/command internal/userland/printf internal/userland/regex
 	internal/userland/commands/bc: internal/userland/commands/command
-	internal/userland/commands/command: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs
+	internal/userland/commands/command: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/regex
 	internal/userland/commands/diff: internal/machine/abi internal/userland/commands/command internal/userland/commands/file internal/userland/glob internal/userland/printf internal/userland/regex
 	internal/userland/commands/file: internal/machine/abi internal/machine/clock internal/userland/commands/command internal/userland/glob internal/userland/printf internal/userland/regex
 	internal/userland/commands/find: internal/machine/abi internal/machine/clock internal/userland/commands/command internal/userland/commands/file internal/userland/glob internal/userland/printf internal/userland/regex
