@@ -113,16 +113,18 @@ const imports = `
 	runners/deno/jsparse:
 	runners/hint:
 	runners/host: internal/procdir internal/process internal/sandbox runners
-	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
+	runners/python: cache internal/fetch internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/install runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/site runners/python/snapshots runners/python/trusted
 	runners/python/encoding:
 	runners/python/hostdirs: pyodide runners
 	runners/python/imports: runners/python/pypi runners/python/requirement runners/python/wheel
 	runners/python/index:
+	runners/python/install: internal/recent pyodide runners runners/python/imports runners/python/lockfile runners/python/pypi runners/python/requirement runners/python/resolver runners/python/site
 	runners/python/lockfile: runners/python/wheel
 	runners/python/pypi:
 	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/userland/commands internal/userland/commands/web pyodide runners
 	runners/python/requirement: runners/python/wheel
 	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/pypi runners/python/requirement runners/python/resolver/solver runners/python/standins runners/python/wheel
+	runners/python/site: internal/machine/memfs pyodide runners/python/process runners/python/resolver
 	runners/python/standins:
 	runners/python/resolver/solver: runners/python/requirement
 	runners/python/snapshots: cache internal/builder pyodide

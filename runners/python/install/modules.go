@@ -1,10 +1,8 @@
-package python
+package install
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -23,34 +21,41 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// maxArchived bounds the entries read of an archive.
-const maxArchived = 10_000
-
-// archived returns the modules in f, without contents, if it is an archive that
-// sys.path may have.
-func archived(f runners.File) (files []pyodide.File) {
-	if !bytes.HasPrefix(f.Data, []byte("PK")) {
-		return nil
-	}
-	z, err := zip.NewReader(bytes.NewReader(f.Data), int64(len(f.Data)))
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
-		return nil
-	}
-	for _, e := range z.File[:min(len(z.File), maxArchived)] {
-		if strings.HasSuffix(e.Name, ".py") || strings.HasSuffix(e.Name, ".pyc") {
-			files = append(files, pyodide.File{Path: f.Path + "/" + e.Name})
+// Imports installs the requirements in the files of the program's directory and the
+// packages of the modules that it imports and lacks.
+func (m *Micropip) Imports(ctx context.Context, found *pyodide.Analysis) error {
+	in := m.Installer
+	missing := in.missing(found.Imports)
+	if i := slices.IndexFunc(missing, func(i pyodide.Import) bool { return i.Name == timeZones }); i >= 0 {
+		if err := in.installTimeZones(ctx); err != nil {
+			return err
 		}
+		missing = slices.Delete(missing, i, i+1)
 	}
-	return files
+	if len(missing) == 0 && len(found.Installs) == 0 {
+		return nil // requirements.txt is here to be read, not to be installed
+	}
+	if in.locked == nil && in.Files.Hashes != nil {
+		in.lockTo(in.Files.Hashes)
+	}
+	if found.Micropip && !in.Only {
+		return m.prepareAhead(ctx, found.Installs, missing)
+	}
+	// pip would install all, but the program may need only some.
+	asked := slices.Concat(in.Files.Requirements, together(found.Installs))
+	if err := in.installOptional(ctx, asked); err != nil {
+		return err
+	}
+	return in.installModules(ctx, in.missing(missing))
 }
 
 // missing returns the modules that no installed package has.
-func (in *installer) missing(modules []pyodide.Import) []pyodide.Import {
-	return slices.DeleteFunc(slices.Clone(modules), func(i pyodide.Import) bool { return in.present(i.Name) })
+func (in *Installer) missing(modules []pyodide.Import) []pyodide.Import {
+	return slices.DeleteFunc(slices.Clone(modules), func(i pyodide.Import) bool { return in.Present(i.Name) })
 }
 
 // lockTo allows only files with these hashes and the installed packages.
-func (in *installer) lockTo(hashes map[string][]string) {
+func (in *Installer) lockTo(hashes map[string][]string) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.locked = &resolver.Locked{By: "requirements.txt", SHA256: maps.Clone(hashes)}
@@ -61,10 +66,10 @@ func (in *installer) lockTo(hashes map[string][]string) {
 
 // installOptional installs the packages that can be installed; the program may
 // not need the others.
-func (in *installer) installOptional(ctx context.Context, asked []requirement.Requirement) error {
+func (in *Installer) installOptional(ctx context.Context, asked []requirement.Requirement) error {
 	asked = slices.DeleteFunc(slices.Clone(asked), in.satisfied)
-	err := in.install(ctx, resolver.Request{Optional: asked})
-	failed, ok := asNotInstalled(err, asked)
+	err := in.Install(ctx, resolver.Request{Optional: asked})
+	failed, ok := NotInstalled(err, asked)
 	if !ok || ctx.Err() != nil {
 		return err
 	}
@@ -85,12 +90,12 @@ func (in *installer) installOptional(ctx context.Context, asked []requirement.Re
 
 // installModules installs the packages that have the modules. An unknown name
 // does not stop the run (unless locked); the import fails when reached.
-func (in *installer) installModules(ctx context.Context, missing []pyodide.Import) error {
+func (in *Installer) installModules(ctx context.Context, missing []pyodide.Import) error {
 	must, may, modules := in.projects(missing)
 	together := may
 	for {
-		err := in.install(ctx, resolver.Request{Requirements: must, Optional: together})
-		failed, ok := asNotInstalled(err, slices.Concat(must, together))
+		err := in.Install(ctx, resolver.Request{Requirements: must, Optional: together})
+		failed, ok := NotInstalled(err, slices.Concat(must, together))
 		switch {
 		case ctx.Err() != nil || err != nil && !ok:
 			return err
@@ -115,24 +120,24 @@ func (in *installer) installModules(ctx context.Context, missing []pyodide.Impor
 			}
 			failed.Packages[i].Reason += fmt.Sprintf("; the program imports %s: if that is a file of its own, send it in files; if it is in a package of another name, give its name in packages", module)
 		}
-		if !known || in.only || in.locked != nil && in.files.Hashes == nil {
+		if !known || in.Only || in.locked != nil && in.Files.Hashes == nil {
 			return failed
 		}
 		in.skip(failed.Packages)
-		must = slices.DeleteFunc(must, func(r requirement.Requirement) bool { return in.whyNot(r.Name) != "" })
+		must = slices.DeleteFunc(must, func(r requirement.Requirement) bool { return in.WhyNot(r.Name) != "" })
 	}
 }
 
 // looksOwn reports whether a module, whose project cannot be installed, may be a package
 // of the program's own: it imports a module of that, and the project has its name.
-func (in *installer) looksOwn(module string) bool {
-	name := imports.Project(module, in.lock.ByImport).Name
-	return pypi.Known().Instead[name] == "" && regexp.MustCompile(`(?m)^[ \t]*(?:from|import)[ \t]+`+regexp.QuoteMeta(name)+`\.\w`).MatchString(in.code)
+func (in *Installer) looksOwn(module string) bool {
+	name := imports.Project(module, in.Lock.ByImport).Name
+	return pypi.Known().Instead[name] == "" && regexp.MustCompile(`(?m)^[ \t]*(?:from|import)[ \t]+`+regexp.QuoteMeta(name)+`\.\w`).MatchString(in.Code)
 }
 
 // projects returns requirements of the projects that have modules, and a module
 // of each by the requirement's text.
-func (in *installer) projects(missing []pyodide.Import) (must, may []requirement.Requirement, modules map[string]string) {
+func (in *Installer) projects(missing []pyodide.Import) (must, may []requirement.Requirement, modules map[string]string) {
 	modules = map[string]string{}
 	wanted := map[string]requirement.Requirement{}
 	optional := map[string]bool{}
@@ -140,12 +145,12 @@ func (in *installer) projects(missing []pyodide.Import) (must, may []requirement
 		if imports.Gone(m.Name) != "" {
 			continue // no project has its name, though one may contain it
 		}
-		for _, module := range imports.Deeper(m.Name, in.code) {
+		for _, module := range imports.Deeper(m.Name, in.Code) {
 			if in.namespace(module) {
 				continue
 			}
-			r := imports.Project(module, in.lock.ByImport)
-			if _, have := in.has(r.Name); have || r.Name == "" || in.whyNot(r.Name) != "" {
+			r := imports.Project(module, in.Lock.ByImport)
+			if _, have := in.Has(r.Name); have || r.Name == "" || in.WhyNot(r.Name) != "" {
 				continue // the import fails when reached
 			}
 			if imports.Own(module) {
@@ -172,10 +177,10 @@ func (in *installer) projects(missing []pyodide.Import) (must, may []requirement
 	return must, may, modules
 }
 
-// present reports whether a module, or a regular package that contains it, is
+// Present reports whether a module, or a regular package that contains it, is
 // in an installed package. The parts of a namespace package come from several
 // distributions, so those are searched.
-func (in *installer) present(name string) bool {
+func (in *Installer) Present(name string) bool {
 	in.mu.Lock()
 	var dirs []string
 	for _, p := range in.installed {
@@ -199,9 +204,9 @@ func (in *installer) present(name string) bool {
 	return false
 }
 
-// guess returns the package that has the top-level module, if it was installed for an
+// Guess returns the package that has the top-level module, if it was installed for an
 // import and no text named it.
-func (in *installer) guess(module string) (resolver.Package, bool) {
+func (in *Installer) Guess(module string) (resolver.Package, bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for name := range in.guessed {
@@ -213,9 +218,9 @@ func (in *installer) guess(module string) (resolver.Package, bool) {
 	return resolver.Package{}, false
 }
 
-// importsMember reports whether "from pkg import name" imports a module of an installed
+// ImportsMember reports whether "from pkg import name" imports a module of an installed
 // package: pkg.name, or what gives a lazy package its names when they are asked for.
-func (in *installer) importsMember(pkg, name string) bool {
+func (in *Installer) ImportsMember(pkg, name string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, p := range in.installed {
@@ -230,7 +235,7 @@ func (in *installer) importsMember(pkg, name string) bool {
 // namespace reports whether an installed package has a directory of a module's name.
 // For a module that is not present, it is one without code that projects share: an
 // import finds it, and a project of that name would be a stranger's.
-func (in *installer) namespace(name string) bool {
+func (in *Installer) namespace(name string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, p := range in.installed {
@@ -283,13 +288,13 @@ const timeZonesLimit = 30 * time.Second
 
 // installTimeZones installs the time zones for a program that imports zoneinfo.
 // It is separate so that the other packages are not resolved again.
-func (in *installer) installTimeZones(ctx context.Context) error {
+func (in *Installer) installTimeZones(ctx context.Context) error {
 	reqs := []requirement.Requirement{{Name: timeZones}}
-	defer in.spent(time.Now())
+	defer in.Spent(time.Now())
 	ctx, cancel := context.WithTimeoutCause(ctx, timeZonesLimit, errPrepareLimit)
 	defer cancel()
-	set, err := in.resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: in.progress, Locked: in.locked})
-	if failed, ok := asNotInstalled(err, reqs); ok {
+	set, err := in.Resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: in.Progress, Locked: in.locked})
+	if failed, ok := NotInstalled(err, reqs); ok {
 		in.skip(failed.Packages)
 		return nil // the program may use its own zones, or none
 	}

@@ -1,4 +1,4 @@
-package python
+package site
 
 import (
 	"bufio"
@@ -24,10 +24,10 @@ const scriptsDir = "/usr/local/bin"
 // maxEntryPoints bounds the entry_points.txt of a package, in bytes.
 const maxEntryPoints = 1 << 20
 
-// packageMounts returns the mounts of a package and of its console scripts, which
-// are looked for only when a program looks into their directory.
-func packageMounts(p resolver.Package) []pyodide.Mount {
-	m := packageMount(p)
+// Mounts returns the mounts of a package and of its console scripts, which are looked
+// for only when a program looks into their directory.
+func Mounts(p resolver.Package) []pyodide.Mount {
+	m := Mount(p)
 	if p.Shared {
 		return []pyodide.Mount{m}
 	}

@@ -1,4 +1,4 @@
-package python
+package install
 
 import (
 	"context"
@@ -17,26 +17,22 @@ import (
 // A program that uses micropip manages its packages itself, and what it installs
 // decides the versions: `micropip.install("six<1.16")` followed by `import six`
 // means that version.
-//
-// Names sent to the index must not depend on run-time data: they are an
-// exfiltration channel. So what the text names is prepared before the run, and
-// the running program can install nothing else unless the policy lets it reach
-// the index.
 
-// micropip holds what a running program may install.
-type micropip struct {
-	*installer
-	used    bool             // the program imports micropip
+// Micropip is an Installer, and what the running program may install.
+type Micropip struct {
+	*Installer
+	Used    bool             // the program imports micropip
 	imports []pyodide.Import // modules that may be installed when they are imported
 	known   map[string]bool  // requirements that were prepared, as texts
 	sets    []offered
-	offers  map[string]requirement.Requirement // by module: extras that may be installed when it is imported
+	Offers  map[string]requirement.Requirement // by module: extras that may be installed when it is imported
 	reasons map[string][]runners.PackageError  // why a requirement cannot be installed, by its text
 }
 
-func newMicropip(in *installer) *micropip {
-	return &micropip{
-		installer: in, known: map[string]bool{}, reasons: map[string][]runners.PackageError{}, offers: map[string]requirement.Requirement{},
+// NewMicropip returns what a program of in's may install: nothing yet.
+func NewMicropip(in *Installer) *Micropip {
+	return &Micropip{
+		Installer: in, known: map[string]bool{}, reasons: map[string][]runners.PackageError{}, Offers: map[string]requirement.Requirement{},
 	}
 }
 
@@ -48,11 +44,11 @@ type offered struct {
 }
 
 // prepareAhead prepares the packages that a program's text installs and imports.
-func (m *micropip) prepareAhead(ctx context.Context, installs []pyodide.Install, missing []pyodide.Import) error {
-	m.used, m.imports = true, missing
+func (m *Micropip) prepareAhead(ctx context.Context, installs []pyodide.Install, missing []pyodide.Import) error {
+	m.Used, m.imports = true, missing
 	with := together(installs)
 	must, may, _ := m.projects(missing)
-	wanted := slices.Concat(with, m.files.Requirements, must, may)
+	wanted := slices.Concat(with, m.Files.Requirements, must, may)
 	skipped, err := m.prepareSet(ctx, resolver.Request{Optional: wanted})
 	if err != nil {
 		return err
@@ -60,7 +56,7 @@ func (m *micropip) prepareAhead(ctx context.Context, installs []pyodide.Install,
 	// Contradicting requirements are meant one at a time, and one bad file fails
 	// the whole set: so try each alone.
 	for i, r := range wanted {
-		nowhere := strings.HasPrefix(m.whyNot(r.Name), resolver.NoSuchPackage)
+		nowhere := strings.HasPrefix(m.WhyNot(r.Name), resolver.NoSuchPackage)
 		if !skipped[r.String()] || i >= len(with) && nowhere {
 			continue
 		}
@@ -91,7 +87,7 @@ func together(installs []pyodide.Install) (reqs []requirement.Requirement) {
 
 // prepareSet adds a set to what may be installed and skips requirements that
 // cannot be.
-func (m *micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped map[string]bool, err error) {
+func (m *Micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped map[string]bool, err error) {
 	reqs := slices.Concat(q.Requirements, q.Optional)
 	if len(reqs) == 0 {
 		return nil, nil
@@ -100,7 +96,7 @@ func (m *micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped 
 		m.known[r.String()] = true
 	}
 	set, err := m.prepare(ctx, q)
-	failed, ok := asNotInstalled(err, reqs)
+	failed, ok := NotInstalled(err, reqs)
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -142,7 +138,7 @@ func (m *micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped 
 
 // take returns the prepared packages that meet the requirements and agree with
 // what is installed, false if no set does.
-func (m *micropip) take(reqs []requirement.Requirement, alone bool) ([]resolver.Package, bool) {
+func (m *Micropip) take(reqs []requirement.Requirement, alone bool) ([]resolver.Package, bool) {
 	for _, o := range m.sets {
 		if found, ok := o.take(reqs); ok && o.alone == alone && !slices.ContainsFunc(found, m.contradicts) {
 			return found, true
@@ -152,8 +148,8 @@ func (m *micropip) take(reqs []requirement.Requirement, alone bool) ([]resolver.
 }
 
 // contradicts reports whether another version of p is installed.
-func (m *micropip) contradicts(p resolver.Package) bool {
-	have, ok := m.has(p.Name)
+func (m *Micropip) contradicts(p resolver.Package) bool {
+	have, ok := m.Has(p.Name)
 	return ok && have.Version != p.Version
 }
 
@@ -181,11 +177,11 @@ func (o *offered) take(reqs []requirement.Requirement) ([]resolver.Package, bool
 	return found, true
 }
 
-// calls returns the host calls of the stand-in for micropip.
-func (m *micropip) calls() map[string]pyodide.Call {
+// Calls returns the host calls of the stand-in for micropip.
+func (m *Micropip) Calls() map[string]pyodide.Call {
 	return map[string]pyodide.Call{
 		"micropip.install": {Do: m.callInstall, MaxArgument: 64 << 10, Waits: true},
-		"micropip.list":    {Do: func(context.Context, json.RawMessage) (any, error) { return m.list(), nil }},
+		"micropip.list":    {Do: func(context.Context, json.RawMessage) (any, error) { return m.List(), nil }},
 		"micropip.wanted":  {Do: m.callWanted},
 		"micropip.import":  {Do: m.callImport, Waits: true},
 		"extras.import":    {Do: m.callExtra},
@@ -193,7 +189,7 @@ func (m *micropip) calls() map[string]pyodide.Call {
 }
 
 // callWanted returns the modules that the stand-in may have installed.
-func (m *micropip) callWanted(context.Context, json.RawMessage) (any, error) {
+func (m *Micropip) callWanted(context.Context, json.RawMessage) (any, error) {
 	names := []string{}
 	for _, i := range m.imports {
 		names = append(names, i.Name)
@@ -203,7 +199,7 @@ func (m *micropip) callWanted(context.Context, json.RawMessage) (any, error) {
 
 // callImport installs the package that has one of these modules. If it cannot,
 // the import fails by itself.
-func (m *micropip) callImport(ctx context.Context, argument json.RawMessage) (any, error) {
+func (m *Micropip) callImport(ctx context.Context, argument json.RawMessage) (any, error) {
 	var name string
 	if err := json.Unmarshal(argument, &name); err != nil {
 		return nil, errors.New("a module's name must be a string")
@@ -224,12 +220,12 @@ func (m *micropip) callImport(ctx context.Context, argument json.RawMessage) (an
 }
 
 // callExtra installs the package that has a module of an extra.
-func (m *micropip) callExtra(_ context.Context, argument json.RawMessage) (any, error) {
+func (m *Micropip) callExtra(_ context.Context, argument json.RawMessage) (any, error) {
 	var name string
-	if err := json.Unmarshal(argument, &name); err != nil || m.offers[name].Name == "" {
+	if err := json.Unmarshal(argument, &name); err != nil || m.Offers[name].Name == "" {
 		return nil, fmt.Errorf("%.100s is not prepared", argument)
 	}
-	if found, ok := m.take([]requirement.Requirement{m.offers[name]}, false); ok {
+	if found, ok := m.take([]requirement.Requirement{m.Offers[name]}, false); ok {
 		return nil, m.add(found, false)
 	}
 	return nil, nil
@@ -240,7 +236,7 @@ const maxInstall = 200
 
 // callInstall installs packages for the running program. An error becomes the
 // program's ValueError.
-func (m *micropip) callInstall(ctx context.Context, argument json.RawMessage) (any, error) {
+func (m *Micropip) callInstall(ctx context.Context, argument json.RawMessage) (any, error) {
 	var asked struct {
 		Requirements []string
 		Deps         bool
@@ -257,7 +253,7 @@ func (m *micropip) callInstall(ctx context.Context, argument json.RawMessage) (a
 		if err != nil {
 			return nil, err
 		}
-		if p, have := m.has(r.Name); have && !r.Allows(p.Version) {
+		if p, have := m.Has(r.Name); have && !r.Allows(p.Version) {
 			//lint:ignore ST1005 the words are micropip's
 			return nil, fmt.Errorf("Requested '%s', but %s==%s is already installed", r, p.Name, p.Version)
 		}
@@ -267,9 +263,9 @@ func (m *micropip) callInstall(ctx context.Context, argument json.RawMessage) (a
 	}
 	err := m.installNow(ctx, reqs, !asked.Deps)
 	if err != nil && errors.Is(context.Cause(ctx), pyodide.ErrWaitLimit) {
-		return nil, fmt.Errorf("micropip.install: waited longer than the time limit (%v); list the packages in the argument packages (--package on the command line), whose installation is not counted", m.timeout)
+		return nil, fmt.Errorf("micropip.install: waited longer than the time limit (%v); list the packages in the argument packages (--package on the command line), whose installation is not counted", m.Timeout)
 	}
-	if missing, ok := asNotInstalled(err, reqs); ok {
+	if missing, ok := NotInstalled(err, reqs); ok {
 		var lines []string
 		for _, p := range missing.Packages {
 			lines = append(lines, p.Name+": "+p.Reason)
@@ -279,12 +275,12 @@ func (m *micropip) callInstall(ctx context.Context, argument json.RawMessage) (a
 	if err != nil {
 		return nil, err
 	}
-	return m.list(), nil
+	return m.List(), nil
 }
 
 // installNow installs packages for the running program, all of them or none:
 // from what was prepared, or, if the policy lets it ask the index, from there.
-func (m *micropip) installNow(ctx context.Context, reqs []requirement.Requirement, alone bool) error {
+func (m *Micropip) installNow(ctx context.Context, reqs []requirement.Requirement, alone bool) error {
 	if found, ok := m.take(reqs, alone); ok {
 		return m.add(found, alone)
 	}
@@ -301,12 +297,12 @@ func (m *micropip) installNow(ctx context.Context, reqs []requirement.Requiremen
 			failed.Packages = append(failed.Packages, reasons...)
 		case m.known[r.String()] && r.Marker != "":
 			// The marker is not true here.
-		case m.whyNot(r.Name) != "":
-			failed.Add(r.String(), m.whyNot(r.Name))
-		case m.refusal != "":
-			failed.Add(r.String(), m.refusal)
+		case m.WhyNot(r.Name) != "":
+			failed.Add(r.String(), m.WhyNot(r.Name))
+		case m.Refusal != "":
+			failed.Add(r.String(), m.Refusal)
 		default:
-			return m.install(ctx, resolver.Request{Requirements: reqs, Alone: alone})
+			return m.Install(ctx, resolver.Request{Requirements: reqs, Alone: alone})
 		}
 	}
 	if err := failed.OrNil(); err != nil {

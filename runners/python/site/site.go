@@ -1,9 +1,11 @@
-package python
+// Package site has what a package is in an interpreter's files: its directory in
+// site-packages, its shared libraries, its console scripts; and our own modules that
+// are there, too.
+package site
 
 import (
 	"embed"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,12 +15,12 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-//go:embed all:site
-var site embed.FS
+//go:embed all:tree
+var tree embed.FS
 
 // standIns are our modules in site-packages.
 var standIns = func() fs.FS {
-	sub, err := fs.Sub(site, "site")
+	sub, err := fs.Sub(tree, "tree")
 	if err != nil {
 		panic(err) // it is embedded
 	}
@@ -29,35 +31,17 @@ var standIns = func() fs.FS {
 // ones.
 var standInsKey = "stand-ins " + resolver.HashFiles(standIns)
 
-// mounts returns the mounts of packages: the stand-ins first, so that no package
-// can shadow them.
-func (in *installer) mounts() []pyodide.Mount {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	mounts := []pyodide.Mount{{Dir: pyodide.SitePackages, Tree: standIns, Key: standInsKey}}
-	for _, name := range slices.Sorted(maps.Keys(in.installed)) {
-		mounts = append(mounts, packageMounts(in.installed[name])...)
-	}
-	return mounts
+// StandIns returns the mount of our own modules.
+func StandIns() pyodide.Mount {
+	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: standIns, Key: standInsKey}
 }
 
-// newMounts returns those of mounts that a session's interpreter lacks.
-func (in *installer) newMounts() []pyodide.Mount {
-	mounts := in.mounts()
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.mounted == nil {
-		return mounts
-	}
-	return slices.DeleteFunc(mounts, func(m pyodide.Mount) bool { return in.mounted[m.Key] })
-}
+// SharedLibraries is the directory in which libraries look for their dependencies.
+const SharedLibraries = "/usr/lib"
 
-// sharedLibraries is the directory in which libraries look for their dependencies.
-const sharedLibraries = "/usr/lib"
-
-// packageMount returns a package's mount. Its directory in the cache is named by
-// its contents and how they were prepared.
-func packageMount(p resolver.Package) pyodide.Mount {
+// Mount returns a package's mount. Its directory in the cache is named by its
+// contents and how they were prepared.
+func Mount(p resolver.Package) pyodide.Mount {
 	tree := os.DirFS(p.Tree)
 	if list, err := fs.ReadDir(standIns, "."); err == nil {
 		for _, e := range list {
@@ -68,7 +52,7 @@ func packageMount(p resolver.Package) pyodide.Mount {
 	}
 	key := p.SHA256 + " " + filepath.Base(filepath.Dir(p.Tree))
 	if p.Shared {
-		return pyodide.Mount{Dir: sharedLibraries, Tree: os.DirFS(p.Tree), Key: key}
+		return pyodide.Mount{Dir: SharedLibraries, Tree: os.DirFS(p.Tree), Key: key}
 	}
 	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: tree, Key: key}
 }

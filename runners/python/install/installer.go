@@ -1,4 +1,11 @@
-package python
+// Package install installs the packages of one run: those that its request, its files
+// and its imports name before the program begins, and those of micropip, pip and
+// extras while it runs.
+//
+// Names sent to the index must not depend on run-time data: they are an exfiltration
+// channel. So what the text names is prepared before the run, and the running program
+// can install nothing else unless the policy lets it reach the index.
+package install
 
 import (
 	"context"
@@ -13,6 +20,7 @@ import (
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/site"
 )
 
 // prepareLimit bounds the total time of preparing packages in one run.
@@ -20,20 +28,20 @@ const prepareLimit = 15 * time.Minute
 
 var errPrepareLimit = errors.New("the preparation took too long")
 
-// installer installs the packages of one run: those that its request and its
-// imports name before the program begins, and those of micropip while it runs.
-type installer struct {
-	resolver *resolver.Resolver
-	lock     *lockfile.Lock
-	progress runners.ProgressFunc
-	code     string            // of the program
-	files    requirement.Files // of its directory
-	only     bool              // the program is locked, not run
-	timeout  time.Duration     // of the program
-	refusal  string            // why the running program may not reach the index, "" if it may
+// Installer installs the packages of one run. The exported fields are set before the
+// first call.
+type Installer struct {
+	Resolver *resolver.Resolver
+	Lock     *lockfile.Lock
+	Progress runners.ProgressFunc
+	Code     string            // of the program
+	Files    requirement.Files // of its directory
+	Only     bool              // the program is locked, not run
+	Timeout  time.Duration     // of the program
+	Refusal  string            // why the running program may not reach the index, "" if it may
 
-	// show mounts a package in the program's interpreter, once there is one.
-	show func(resolver.Package) error
+	// Show mounts a package in the program's interpreter, once there is one.
+	Show func(resolver.Package) error
 
 	// mu: the guest calls from within the run, one call at a time, but a call can
 	// outlive the run.
@@ -47,9 +55,14 @@ type installer struct {
 	time      time.Duration               // spent on preparation
 }
 
-// install installs packages beside the installed ones, which are not changed.
+// New returns an installer that may install what locked allows, nil for everything.
+func New(locked *resolver.Locked) *Installer {
+	return &Installer{locked: locked, installed: map[string]resolver.Package{}, skipped: map[string]string{}, guessed: map[string]bool{}}
+}
+
+// Install installs packages beside the installed ones, which are not changed.
 // Optional ones that cannot be installed are left out.
-func (in *installer) install(ctx context.Context, q resolver.Request) error {
+func (in *Installer) Install(ctx context.Context, q resolver.Request) error {
 	q.Requirements = slices.DeleteFunc(slices.Clone(q.Requirements), in.satisfied)
 	if len(q.Requirements)+len(q.Optional) == 0 {
 		return nil
@@ -63,30 +76,30 @@ func (in *installer) install(ctx context.Context, q resolver.Request) error {
 }
 
 // prepare resolves and fetches packages along with those that are installed.
-func (in *installer) prepare(ctx context.Context, q resolver.Request) (*resolver.Set, error) {
+func (in *Installer) prepare(ctx context.Context, q resolver.Request) (*resolver.Set, error) {
 	begun := time.Now()
 	in.mu.Lock()
 	left := prepareLimit - in.time
 	q.Requirements = append(in.pinnedLocked(), q.Requirements...)
 	q.Locked = in.locked
-	q.Constraints = in.files.Constraints
+	q.Constraints = in.Files.Constraints
 	in.mu.Unlock()
-	defer in.spent(begun)
-	q.Progress = in.progress
+	defer in.Spent(begun)
+	q.Progress = in.Progress
 	ctx, cancel := context.WithTimeoutCause(ctx, left, errPrepareLimit)
 	defer cancel()
-	return in.resolver.Prepare(ctx, q)
+	return in.Resolver.Prepare(ctx, q)
 }
 
-// prepared returns the time spent on preparation.
-func (in *installer) prepared() time.Duration {
+// Prepared returns the time spent on preparation.
+func (in *Installer) Prepared() time.Duration {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.time
 }
 
-// spent adds the time since a moment to the preparation's.
-func (in *installer) spent(since time.Time) {
+// Spent adds the time since a moment to the preparation's.
+func (in *Installer) Spent(since time.Time) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.time += time.Since(since)
@@ -94,7 +107,7 @@ func (in *installer) spent(since time.Time) {
 
 // pinnedLocked returns the installed packages as requirements, except those
 // installed without their dependencies.
-func (in *installer) pinnedLocked() []requirement.Requirement {
+func (in *Installer) pinnedLocked() []requirement.Requirement {
 	var reqs []requirement.Requirement
 	for _, name := range slices.Sorted(maps.Keys(in.installed)) {
 		if !slices.Contains(in.alone, name) {
@@ -104,8 +117,8 @@ func (in *installer) pinnedLocked() []requirement.Requirement {
 	return reqs
 }
 
-// has returns the installed package of a project.
-func (in *installer) has(project string) (resolver.Package, bool) {
+// Has returns the installed package of a project.
+func (in *Installer) Has(project string) (resolver.Package, bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	p, ok := in.installed[project]
@@ -113,22 +126,22 @@ func (in *installer) has(project string) (resolver.Package, bool) {
 }
 
 // satisfied reports whether an installed package surely meets the requirement.
-func (in *installer) satisfied(r requirement.Requirement) bool {
-	have, ok := in.has(r.Name)
+func (in *Installer) satisfied(r requirement.Requirement) bool {
+	have, ok := in.Has(r.Name)
 	return ok && len(r.Extras) == 0 && r.Marker == "" && r.Allows(have.Version)
 }
 
 // add records packages as installed and mounts them in the interpreter, if any.
-func (in *installer) add(packages []resolver.Package, alone bool) error {
+func (in *Installer) add(packages []resolver.Package, alone bool) error {
 	for _, p := range packages {
-		if have, ok := in.has(p.Name); ok {
+		if have, ok := in.Has(p.Name); ok {
 			if have.Version != p.Version {
 				return fmt.Errorf("install %s: version %s is installed, the resolver chose %s", p.Name, have.Version, p.Version)
 			}
 			continue
 		}
-		if in.show != nil {
-			if err := in.show(p); err != nil {
+		if in.Show != nil {
+			if err := in.Show(p); err != nil {
 				return err
 			}
 		}
@@ -143,7 +156,7 @@ func (in *installer) add(packages []resolver.Package, alone bool) error {
 }
 
 // skip records why packages are not installed.
-func (in *installer) skip(packages []runners.PackageError) {
+func (in *Installer) skip(packages []runners.PackageError) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, p := range packages {
@@ -153,15 +166,22 @@ func (in *installer) skip(packages []runners.PackageError) {
 	}
 }
 
-// whyNot returns why a project is not installed, "" if unknown.
-func (in *installer) whyNot(project string) string {
+// WhyNot returns why a project is not installed, "" if unknown.
+func (in *Installer) WhyNot(project string) string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.skipped[project]
 }
 
-// list returns the installed packages.
-func (in *installer) list() []runners.Package {
+// Empty reports whether no package is installed.
+func (in *Installer) Empty() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(in.installed) == 0
+}
+
+// List returns the installed packages.
+func (in *Installer) List() []runners.Package {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	list := []runners.Package{}
@@ -171,22 +191,22 @@ func (in *installer) list() []runners.Package {
 	return list
 }
 
-// older returns which package that the program asked for is not the newest one and
+// Older returns which package that the program asked for is not the newest one and
 // why, a sentence, "" if there is none. A session is told when the package comes.
-func (in *installer) older() string {
+func (in *Installer) Older() string {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(in.installed)) {
-		if p := in.installed[name]; p.Older != "" && !in.mounted[packageMount(p).Key] {
+		if p := in.installed[name]; p.Older != "" && !in.mounted[site.Mount(p).Key] {
 			return fmt.Sprintf("%s is %s here, since the newest cannot be installed: %s.", name, p.Version, p.Older)
 		}
 	}
 	return ""
 }
 
-// asNotInstalled returns which packages cannot be installed and why; ok is false
+// NotInstalled returns which packages cannot be installed and why; ok is false
 // if err has another cause.
-func asNotInstalled(err error, asked []requirement.Requirement) (*runners.NotInstalledError, bool) {
+func NotInstalled(err error, asked []requirement.Requirement) (*runners.NotInstalledError, bool) {
 	if missing, ok := errors.AsType[*runners.NotInstalledError](err); ok {
 		return missing, true
 	}

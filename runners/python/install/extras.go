@@ -1,4 +1,4 @@
-package python
+package install
 
 import (
 	"context"
@@ -65,7 +65,7 @@ func readExtras(p resolver.Package) []extra {
 // text means: projects that are one of its texts, those of extras named like a
 // submodule that it imports (plotly.express), and those of extras whose name is a
 // word of the names that it uses.
-func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.Requirement) {
+func (in *Installer) extras(found *pyodide.Analysis) (named, used []requirement.Requirement) {
 	words := map[string]bool{}
 	for _, name := range found.Names {
 		words[name] = true
@@ -95,7 +95,7 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		list := readExtras(p)
 		modules := []string(nil)
 		if len(list) > 0 {
-			modules = topModules(p.Tree)
+			modules = TopModules(p.Tree)
 		}
 		for name, any := range known.Names[p.Name] {
 			if words[name] {
@@ -109,7 +109,7 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		}
 		for _, e := range list {
 			imported := slices.ContainsFunc(modules, func(m string) bool { return submodules[m+"."+e.name] })
-			_, have := in.has(e.req.Name)
+			_, have := in.Has(e.req.Name)
 			switch {
 			case have:
 			case meant[e.req.Name]:
@@ -123,7 +123,7 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		}
 	}
 	for module, project := range known.Submodules {
-		if _, have := in.has(project); !have && submodules[module] && in.present(module) {
+		if _, have := in.Has(project); !have && submodules[module] && in.Present(module) {
 			used = append(used, requirement.Requirement{Name: project})
 		}
 	}
@@ -132,8 +132,8 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 
 // firstOf returns the first of projects that extras have, the first if they have
 // none, nothing if one is installed.
-func (in *installer) firstOf(projects []string, list []extra) []requirement.Requirement {
-	if slices.ContainsFunc(projects, func(name string) bool { _, have := in.has(name); return have }) {
+func (in *Installer) firstOf(projects []string, list []extra) []requirement.Requirement {
+	if slices.ContainsFunc(projects, func(name string) bool { _, have := in.Has(name); return have }) {
 		return nil
 	}
 	for _, name := range projects {
@@ -151,28 +151,28 @@ func compact(reqs []requirement.Requirement) []requirement.Requirement {
 	return reqs[:min(len(reqs), maxExtras)]
 }
 
-// installExtras installs the extras that the program's text names, and prepares
-// those that it may use. A lock has them all.
-func (j *job) installExtras(ctx context.Context, found *pyodide.Analysis) error {
-	named, used := j.pk.extras(found)
-	if j.pk.only {
+// Extras installs the extras that the program's text names, and prepares those that
+// it may use. A lock has them all.
+func (m *Micropip) Extras(ctx context.Context, found *pyodide.Analysis) error {
+	named, used := m.extras(found)
+	if m.Only {
 		named, used = append(named, used...), nil
 	}
-	if err := j.pk.installOptional(ctx, named); err != nil || len(used) == 0 {
+	if err := m.installOptional(ctx, named); err != nil || len(used) == 0 {
 		return err
 	}
-	before := len(j.pip.sets)
-	if _, err := j.pip.prepareSet(ctx, resolver.Request{Optional: used}); err != nil {
+	before := len(m.sets)
+	if _, err := m.prepareSet(ctx, resolver.Request{Optional: used}); err != nil {
 		return err
 	}
-	for _, set := range j.pip.sets[before:] {
+	for _, set := range m.sets[before:] {
 		for _, r := range used {
 			p, ok := set.packages[r.Name]
-			if _, have := j.pk.has(r.Name); !ok || have {
+			if _, have := m.Has(r.Name); !ok || have {
 				continue
 			}
-			for _, module := range topModules(p.Tree) {
-				j.pip.offers[module] = requirement.Requirement{Name: r.Name}
+			for _, module := range TopModules(p.Tree) {
+				m.Offers[module] = requirement.Requirement{Name: r.Name}
 			}
 		}
 	}
