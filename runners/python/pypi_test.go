@@ -10,6 +10,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/sample"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 )
@@ -128,7 +129,7 @@ why, *([[(lo, min(hi, 0xE100)) for lo, hi in i.intervals] for i in known(c)] == 
 // Packages as the index has them.
 func TestRegistryPackages(t *testing.T) {
 	r := registryRunner(t)
-	for _, test := range []struct {
+	for _, test := range sample.Of(t, 4, []struct {
 		name, code string
 		packages   []string
 		want       string
@@ -174,7 +175,7 @@ func TestRegistryPackages(t *testing.T) {
 		{"ujson", "import ujson\nujson.dumps({'a': [1, 'x/y']}), ujson.loads('[1.5]')", nil, `('{"a":[1,"x\\/y"]}', [1.5])`},
 		{"rpds", "import rpds\nm = rpds.HashTrieMap(a=1)\nm.insert('b', 2), m, rpds.Queue([1]).enqueue(2), list(rpds.Stack([1, 2]).push(3)), rpds.HashTrieSet([1]).discard(2)", []string{"rpds-py"}, "(HashTrieMap({'a': 1, 'b': 2}), HashTrieMap({'a': 1}), Queue([1, 2]), [3, 2, 1], HashTrieSet({1}))"},
 		{"micropip", "import micropip\nawait micropip.install('six==1.16.0')\nimport six\nsix.__version__", nil, "'1.16.0'"},
-	} {
+	}) {
 		t.Run(test.name, func(t *testing.T) {
 			o := run(t, r, test.code, test.packages...)
 			value(t, o, test.want)
