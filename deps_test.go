@@ -52,13 +52,19 @@ const imports = `
 	internal/userland/glob:
 	internal/userland/printf:
 	internal/userland/regex:
-	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex
+	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell/files: internal/machine/abi internal/machine/memfs
+	internal/userland/shell/options:
+	internal/userland/shell/parse:
+	internal/userland/shell/quote: internal/userland/glob internal/userland/printf
+	internal/userland/shell/vars: internal/machine/memfs internal/userland/shell/parse internal/userland/shell/quote
 
 	# CPython, on a machine
 	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
 	pyodide/codestore: internal/procdir pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
-	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/hostfn
+	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/emscripten/layout pyodide/hostfn
+	pyodide/emscripten/layout: internal/machine/abi
 	pyodide/hashlib:
 	pyodide/hostfn: internal/machine/abi
 	pyodide/jsffi: internal/machine/abi pyodide/hostfn
@@ -94,20 +100,23 @@ const imports = `
 	internal/notebook: runners
 	internal/process: internal/sandbox runners
 	runners: internal/netpolicy
-	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell runners
+	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
 	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
 	runners/deno/codecache: cache internal/builder internal/recent
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno/jsparse:
 	runners/host: internal/procdir internal/process internal/sandbox runners
-	runners/python: cache internal/builder internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/commands internal/userland/commands/web internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
+	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
 	runners/python/hostdirs: pyodide runners
 	runners/python/imports: runners/python/requirement runners/python/wheel
 	runners/python/index:
 	runners/python/lockfile: runners/python/wheel
+	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/userland/commands internal/userland/commands/web pyodide runners
 	runners/python/requirement: runners/python/wheel
 	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
+	runners/python/snapshots: cache internal/builder pyodide
+	runners/python/trusted: pyodide runners/python/resolver
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/runnertest: internal/sample runners
@@ -126,14 +135,14 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler internal/process runners/deno runners/host
-	net: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/machine/netstack pyodide/tlsbio runners/deno/guard runners/python
+	net: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/machine/netstack pyodide/tlsbio runners/deno/guard runners/python/process
 	net/http: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
 	github.com/mark3labs/mcp-go: internal/bench internal/server
 	github.com/tetratelabs/wazero: pyodide pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
-	mvdan.cc/sh/v3: internal/userland/shell
+	mvdan.cc/sh/v3: internal/userland/shell internal/userland/shell/parse
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner
@@ -150,7 +159,7 @@ const capabilities = `
 	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/text: cmd/coderunner internal/userland/commands/text
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python
+	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python runners/python/process runners/python/snapshots
 	github.com/minio/minio-go/v7: internal/session/bucket
 	github.com/prometheus/client_golang: internal/httpserve
 	github.com/coreos/go-oidc/v3: internal/httpserve

@@ -27,7 +27,10 @@ import (
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
+	"coderunner/runners/python/process"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/snapshots"
+	"coderunner/runners/python/trusted"
 	"coderunner/runners/python/wheel/wheeltest"
 )
 
@@ -334,19 +337,19 @@ func (x *index) runnerIn(b base, offline bool, dir string) *Runner {
 	}
 	rt := pyodidetest.Runtime(x.t)
 	res, err := resolver.New(resolver.Config{
-		Cache: c, Fetch: r.fetch, Trusted: trusted{rt}, Lock: b.lock, Index: url, Base: cmp.Or(b.url, "file://"+filepath.ToSlash(b.dir)),
+		Cache: c, Fetch: r.fetch, Trusted: trusted.Interpreters{Runtime: rt}, Lock: b.lock, Index: url, Base: cmp.Or(b.url, "file://"+filepath.ToSlash(b.dir)),
 	})
 	if err != nil {
 		x.t.Fatal(err)
 	}
 	done := make(chan struct{})
 	close(done)
-	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: newSnapshots(rt, c, r.log, true)}
-	e.files = sync.OnceValues(func() (*memfs.FS, error) { return newFiles(rt, r.cfg.Policy) })
+	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: snapshots.New(rt, c, r.log, true)}
+	e.files = sync.OnceValues(func() (*memfs.FS, error) { return process.NewFiles(rt, r.cfg.Policy) })
 	r.open = &opening{done: done, engine: e, waiters: map[*runners.ProgressFunc]bool{}}
 	x.t.Cleanup(func() {
 		r.cancel()
-		if err := errors.Join(e.snapshots.close(), c.Close()); err != nil {
+		if err := errors.Join(e.snapshots.Close(), c.Close()); err != nil {
 			x.t.Error(err)
 		}
 	})
