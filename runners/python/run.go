@@ -14,6 +14,7 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
+	"coderunner/runners/python/pypi"
 	"coderunner/runners/python/resolver"
 	"coderunner/runners/python/snapshots"
 )
@@ -116,10 +117,6 @@ func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error
 	return in.installModules(ctx, in.missing(missing))
 }
 
-// importedLater has what packages import at their first use, in every program: with it
-// in the snapshot, pydantic's first class takes 5 ms of processor time instead of 90.
-var importedLater = map[string][]string{"pydantic": {"pydantic:fields", "pydantic:types", "pydantic.plugin:_loader"}}
-
 // chooseSnapshot looks for a snapshot with the program's imports to run on, unless
 // a session has its own.
 func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
@@ -139,8 +136,11 @@ func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
 			r.Modules = append(r.Modules, m)
 		}
 	}
-	for _, m := range r.Modules { // only those that are there: versions differ
-		for _, late := range importedLater[m] {
+	for _, m := range r.Modules {
+		if len(j.pk.installed) == 0 {
+			break
+		}
+		for _, late := range pypi.Known().Late[m] { // only those that are there: versions differ
 			if pkg, name, _ := strings.Cut(late, ":"); j.pk.importsMember(pkg, name) {
 				r.Modules = append(r.Modules, late)
 			}
