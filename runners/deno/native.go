@@ -18,6 +18,10 @@ import (
 var unloaded = regexp.MustCompile(`^(Could not locate the bindings file|Failed to load native (binding|module)|Cannot load addon '|No native build was found|(Error: )?Cannot find native binding|` +
 	`Could not load the "sharp" module|The Node\.js native addon module|Node Sass does not yet support|Requires ffi access to "|Cannot find module '[^'\n]*(\.node|/build/(Release|Debug)/[^'\n]*)')`)
 
+// refusedNative matches a cause of an error. Loaders of native packages catch it and blame
+// the installation.
+var refusedNative = regexp.MustCompile(`(?m)^Caused by .*\bRequires ffi access`)
+
 // platform matches the end of the name of a package that has the machine code of
 // another one for one system.
 var platform = regexp.MustCompile(`[-/](linux|darwin|win32|freebsd|android)-.*$`)
@@ -67,7 +71,7 @@ func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 		restate(e, name+" needs machine code, which is not installed here"+instead(m[2]))
 		return
 	}
-	if !unloaded.MatchString(e.Message) && !strings.HasSuffix(e.Message, "do not include --allow-ffi") {
+	if !unloaded.MatchString(e.Message) && !refusedNative.MatchString(e.Traceback) {
 		return
 	}
 	text := e.Message + "\n" + e.Traceback
