@@ -24,7 +24,6 @@ import (
 func registryRunner(t *testing.T) *Runner {
 	t.Helper()
 	c := pyodidetest.Cache(t)
-	fetchTools(t, c)
 	r, err := New(registryConfig(c))
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +142,6 @@ func TestRegistryPackages(t *testing.T) {
 // project has a wheel for this runtime is needed no more.
 func TestStandIns(t *testing.T) {
 	c := pyodidetest.Cache(t)
-	fetchTools(t, c)
 	cfg := registryConfig(c)
 	cfg.PackageBase = "http://127.0.0.1:1/" // Pyodide's distribution has some of them
 	r, err := New(cfg)

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/wheel/wheeltest"
 )
@@ -220,16 +219,6 @@ func TestFolder(t *testing.T) {
 		t.Errorf("packages are %s", got)
 	}
 	refused(t, run(t, r, "1", "gamma"), "gamma", "no package of this name on "+x.dir)
-}
-
-// TestIndexWithoutMicropip must not be taken for an index without the user's
-// package.
-func TestIndexWithoutMicropip(t *testing.T) {
-	x := newIndex(t)
-	x.module("alpha", "1.0")
-	delete(x.files, "micropip")
-	r := x.runnerIn(base{}, false, t.TempDir()) // whose cache has no micropip either
-	refused(t, run(t, r, "1", "alpha"), "alpha", "127.0.0.1:", "cannot be used", versions.MicropipWheel)
 }
 
 // For want of a wheel, a version of another age does not stand for the newest,

@@ -55,9 +55,9 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	if err != nil {
 		return Package{}, err
 	}
-	s.downloading.Lock()
+	s.mu.Lock()
 	fetched := s.downloaded[p.SHA256]
-	s.downloading.Unlock()
+	s.mu.Unlock()
 	return Package{
 		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched, Adapted: p.Strip},
 		Tree:    tree,
@@ -171,9 +171,9 @@ func (s *session) libraries(ctx context.Context, p pin, dir string) error {
 		return nil
 	}
 	if errors.Is(reasons[0], ErrTooCostly) && p.Source != sourcePyodide {
-		s.downloading.Lock()
+		s.mu.Lock()
 		s.costly[p.Filename] = true
-		s.downloading.Unlock()
+		s.mu.Unlock()
 	}
 	return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", names[0], reasons[0])}
 }
@@ -202,24 +202,3 @@ func libraries(dir string) (names []string, err error) {
 
 // wasmMagic begins each WebAssembly module.
 const wasmMagic = "\x00asm"
-
-// tools returns the trees of micropip and its dependencies, which are pinned.
-func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
-	var trees []string
-	for _, tool := range []struct{ name, version, file, sum string }{
-		{"micropip", versions.MicropipVersion, versions.MicropipWheel, versions.MicropipSHA256},
-		{"packaging", versions.PackagingVersion, versions.PackagingWheel, versions.PackagingSHA256},
-	} {
-		p := pin{Name: tool.name, Version: tool.version, Filename: tool.file, SHA256: tool.sum, Source: sourcePyPI}
-		installed, err := s.unpack(ctx, p)
-		if errors.Is(err, errNoProject) {
-			// Not a reason about the user's packages.
-			err = &indexError{fmt.Errorf("it does not have %s, which resolves packages", tool.file)}
-		}
-		if err != nil {
-			return nil, err
-		}
-		trees = append(trees, installed.Tree)
-	}
-	return dirs(trees...), nil
-}
