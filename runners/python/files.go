@@ -8,15 +8,16 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/site"
 )
 
 // mountAll mounts the program's files and packages. A snapshot with packages and
 // a session's interpreter have some already.
 func (j *job) mountAll() error {
 	begun := time.Now()
-	defer func() { j.pk.spent(begun) }()
+	defer func() { j.pk.Spent(begun) }()
 	if j.snapshot == nil || j.saved != nil {
-		for _, m := range j.pk.newMounts() {
+		for _, m := range j.pk.NewMounts() {
 			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
 				return err
 			}
@@ -38,8 +39,8 @@ func (j *job) mountAll() error {
 	if err := j.writeProgram(); err != nil {
 		return err
 	}
-	j.pk.show = func(p resolver.Package) error {
-		for _, m := range packageMounts(p) {
+	j.pk.Show = func(p resolver.Package) error {
+		for _, m := range site.Mounts(p) {
 			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
 				return err
 			}
