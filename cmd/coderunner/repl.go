@@ -68,6 +68,11 @@ type repl struct {
 const temporary = "repl"
 
 func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
+	view, files, err := openProject(cfg, o.named, "", o.language, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
 	cfg.Ahead = 1
 	b, err := cfg.open(o.language, newLogger(zap.WarnLevel))
 	if err != nil {
@@ -87,11 +92,6 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 	if p.store, err = cfg.OpenSessions(b.Cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err != nil {
 		return err
 	}
-	view, files, err := openProject(o.named, cfg.CacheDir, "", o.language, false)
-	if err != nil {
-		return err
-	}
-	defer view.Close()
 	typed := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
 	if typed {
 		defer onSignal(func(s syscall.Signal) bool { return s == syscall.SIGINT })() // between statements, too

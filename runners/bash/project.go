@@ -3,6 +3,7 @@ package bash
 import (
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -23,6 +24,22 @@ func (j *job) projectHas(f runners.File) bool {
 	}
 	data, err := v.ReadFile(f.Path, int64(len(f.Data))+1)
 	return err == nil && string(data) == string(f.Data)
+}
+
+// dir returns the working directory.
+func (j *job) dir() string {
+	if v := j.req.Project; v != nil {
+		return path.Join(home, v.Dir)
+	}
+	return home
+}
+
+// shownName returns $0: the script's path from the working directory.
+func (j *job) shownName() string {
+	if name, err := filepath.Rel(j.dir(), path.Join(home, j.own.Path)); err == nil {
+		return name
+	}
+	return j.own.Path
 }
 
 // walkProject calls f with some files of the project below a directory of it.

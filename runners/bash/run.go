@@ -314,8 +314,8 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 		}
 	}()
 	main, err := j.Kernel.Main(kernel.Exec{
-		Path: "/bin/bash", Args: append([]string{"bash", j.own.Path}, j.req.Args...), Env: j.environment(),
-		Dir: home, Umask: umask, Files: files,
+		Path: "/bin/bash", Args: append([]string{"bash", j.shownName()}, j.req.Args...), Env: j.environment(),
+		Dir: j.dir(), Umask: umask, Files: files,
 	})
 	if err != nil {
 		return 0, nil, err
@@ -334,7 +334,7 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 
 // environment is the script's.
 func (j *job) environment() []string {
-	env := []string{"PATH=" + kernel.DefaultPath, "HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TMPDIR=/tmp", "PWD=" + home}
+	env := []string{"PATH=" + kernel.DefaultPath, "HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TMPDIR=/tmp", "PWD=" + j.dir()}
 	for _, name := range j.r.cfg.Policy.Env.List {
 		if value, ok := os.LookupEnv(name); ok && j.r.cfg.Policy.HostEnv(name) {
 			env = append(env, name+"="+value)

@@ -118,7 +118,7 @@ func (j *job) placed(o *runners.Outcome) {
 	if j.layout == nil {
 		return
 	}
-	if o.Note == "" {
+	if o.Note == "" && (j.req.Session == nil || j.req.Session.Before == "") {
 		o.Note = j.layout.Note
 	}
 	if o.Error == nil {

@@ -111,7 +111,8 @@ func (s *sources) isFile(name string) bool {
 
 func (s *sources) isPackage(dir string) bool { return s.isFile(path.Join(dir, "__init__.py")) }
 
-// imports adds what modules of these names are, and reports whether there were any.
+// imports adds what modules of these names are, and reports whether there were any. A
+// directory without __init__.py is a package where sys.path begins, or if it has the module.
 func (s *sources) imports(modules []pyodide.Import) bool {
 	before := len(s.files)
 	for _, m := range modules {
@@ -119,9 +120,15 @@ func (s *sources) imports(modules []pyodide.Import) bool {
 		for i, root := range s.roots {
 			at := path.Join(root, top)
 			s.add(at + ".py")
-			if s.isPackage(at) || i == 0 && s.hasModules(at) {
+			whole := path.Join(root, strings.ReplaceAll(m.Name, ".", "/"))
+			if s.isPackage(at) || i == 0 && s.hasModules(at) || whole != at && (s.isFile(whole+".py") || s.hasModules(whole)) {
 				s.addPackage(at)
+				s.add(whole + ".py")
 			}
+		}
+		if name := s.view.ModuleAbove(m.Name); len(s.files) == before && name != "" && !s.known[name] {
+			s.known[name] = true
+			s.files = append(s.files, pyodide.File{Path: top + ".py"}) // so that none is fetched
 		}
 	}
 	return len(s.files) > before
