@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coderunner/internal/machine/hostdir"
+	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/machine/netstack"
 	"coderunner/pyodide/emscripten"
@@ -69,7 +70,7 @@ type Options struct {
 	Charged int64
 
 	// Process is the program's process; nil: it can neither start nor signal others.
-	Process Process
+	Process *kernel.Process
 
 	// Dir is the working directory ("": [Home]) and Umask the bits that new files
 	// do not get (0: 022). Files are the descriptors, in place of the standard
@@ -284,7 +285,7 @@ var errTimeLimit = errors.New("time limit")
 func (in *Interp) timeIsUp() {
 	in.signals.interrupt()
 	if in.process != nil {
-		in.process.Kill(-1, sigkill)
+		in.process.Kill(-1, kernel.SIGKILL)
 	}
 }
 

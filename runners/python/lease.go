@@ -71,7 +71,7 @@ func (j *job) makeProcesses(o *pyodide.Options) error {
 	if err := j.procs.Begin(j.program(), shownName(j.req)); err != nil {
 		return err
 	}
-	o.FS, o.Process, o.Calls = j.procs.FS, j.procs.Process(), j.calls()
+	o.FS, o.Process, o.Calls = j.procs.FS, j.procs.Main, j.calls()
 	j.net = j.r.connect(j.procs, j.req.AskHolding(func() (release func()) { return j.in.Hold() }), o)
 	return nil
 }

@@ -120,9 +120,6 @@ func (c *Table) Serve(p Program) {
 // Calls returns the calls of the program that runs.
 func (c *Table) Calls() map[string]pyodide.Call { return c.program.Load().Calls }
 
-// Process returns the main process as its interpreter sees it.
-func (c *Table) Process() pyodide.Process { return process{c.Main} }
-
 // room returns how many interpreters fit into the memory limit.
 func (c *Table) room() int {
 	p := c.program.Load()
@@ -275,7 +272,7 @@ func (c *Table) python(ctx context.Context, p *kernel.Process) int {
 	}
 	stderr := p.Writer(ctx, files[2])
 	in, err := program.Runtime.New(ctx, pyodide.Options{
-		From: program.From, Memory: program.Memory, FS: c.FS, Shared: true, Charged: c.unbook(), Process: process{p},
+		From: program.From, Memory: program.Memory, FS: c.FS, Shared: true, Charged: c.unbook(), Process: p,
 		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: program.Calls,
 		Sockets: c.Sockets(), Authorities: c.authorities,
 	})
