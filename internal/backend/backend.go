@@ -179,7 +179,7 @@ func (b *Backend) openPython() error {
 
 // openBash opens the shell's runner, which the Python of scripts is part of.
 func (b *Backend) openBash() {
-	b.add(bash.New(bash.Config{Policy: b.Policy, Log: b.cfg.Log, Python: func(ctx context.Context, s bash.Script) (*bash.Machine, error) {
+	b.add(bash.New(bash.Config{Policy: b.Policy, Machine: func(ctx context.Context, s bash.Script) (*bash.Machine, error) {
 		m, err := b.python.Machine(ctx, python.MachineOptions(s))
 		if err != nil {
 			return nil, err

@@ -20,9 +20,6 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
-	"coderunner/internal/netpolicy"
-	"coderunner/internal/userland/commands"
-	"coderunner/internal/userland/commands/web"
 	"coderunner/internal/userland/shell"
 	"coderunner/runners"
 )
@@ -51,8 +48,11 @@ type job struct {
 
 // Run implements [runners.Runner].
 func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
-	if o, err := r.check(&req); err != nil || o != nil {
-		return o, err
+	if req.Language != runners.Bash {
+		return nil, runners.BadArgument("language", "is %q, which bash does not run: use bash.", req.Language)
+	}
+	if err := req.Check(); err != nil {
+		return nil, err
 	}
 	begun := time.Now()
 	req.Limits = req.Limits.WithDefaults()
@@ -75,6 +75,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		j.FS.Missing(func(name string, opens bool) { v.Looked(home, name, opens) })
 	}
 	ready := time.Now()
+	before, _, _ := j.Prepared()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	clock := runners.StartClock(req.Limits.Timeout, func() { cancel(errTime) })
@@ -84,7 +85,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
-	python, packages, err := j.Prepared()
+	after, packages, err := j.Prepared()
 	missing, lacks := errors.AsType[*runners.NotInstalledError](err)
 	if err != nil && !lacks {
 		return nil, err
@@ -96,6 +97,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	}
 	o.Packages = append(o.Packages, packages...)
 	o.Reached(j.Network)
+	python := after - before
 	o.Usage.PrepareMS, o.Usage.RunMS = (ready.Sub(begun) + python).Milliseconds(), (time.Since(ready) - python).Milliseconds()
 	if err := j.leave(o); err != nil {
 		return nil, err
@@ -132,47 +134,25 @@ func text(code string) string {
 // fences matches a script between Markdown's fences.
 var fences = regexp.MustCompile("(?s)^\\s*?(```+)(?:[\\w+-]*)[ \t]*\n(.*\n)[ \t]*(```+)\\s*$")
 
-// make makes the file system and the process table. An Outcome reports that packages
-// cannot be installed.
+// make makes the machine. An Outcome reports that packages cannot be installed.
 func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
-	if j.r.cfg.Python != nil {
-		m, err := j.r.cfg.Python(ctx, j.script())
-		var missing *runners.NotInstalledError
-		switch {
-		case ctx.Err() != nil:
-			return j.outcome(ctx, 0, nil), nil
-		case errors.As(err, &missing):
-			return missing.Outcome(), nil
-		case err != nil:
+	m, err := j.r.cfg.Machine(ctx, j.script())
+	missing, lacks := errors.AsType[*runners.NotInstalledError](err)
+	switch {
+	case ctx.Err() != nil:
+		return j.outcome(ctx, 0, nil), nil
+	case lacks:
+		return missing.Outcome(), nil
+	case err != nil:
+		return nil, err
+	}
+	j.Machine = *m
+	for _, dir := range []string{home, "/tmp", "/var/tmp"} {
+		if err := j.FS.MkdirAll(dir, 0o755); err != nil {
 			return nil, err
 		}
-		j.Machine = *m
-		return nil, furnish(j.FS, true) // Python has made the links
 	}
-	j.Machine.Close = func() {}
-	j.Prepared = func() (time.Duration, []runners.Package, error) { return 0, nil, nil }
-	fsys, err := newFS(j.req.Limits.Memory)
-	if err != nil {
-		return nil, err
-	}
-	bin, err := j.r.bin()
-	if err != nil {
-		return nil, err
-	}
-	j.FS = fsys
-	j.Network = j.r.cfg.Policy.Network().NewRun(netpolicy.Options{})
-	n := web.Network{Refused: j.Network.Avoided} // no way out, but what is asked for is noted
-	lookup := func(name string) (kernel.Program, bool) {
-		program, ok := commands.Lookup(name)
-		if ok && web.Connects(name) {
-			program = web.WithNetwork(program, n)
-		}
-		return program, ok
-	}
-	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: lookup, Connect: n.Connect, Bin: bin, Panicked: j.r.panicked}); err != nil {
-		return nil, err
-	}
-	return nil, furnish(fsys, false)
+	return nil, nil
 }
 
 // maxScanned is how many files are searched for imports.

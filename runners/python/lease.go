@@ -47,13 +47,13 @@ func (j *job) newProcesses() error {
 	if err != nil {
 		return err
 	}
-	j.procs, err = process.New(files.Clone(j.req.Limits.Memory), nil)
+	j.procs, err = process.New(files.Clone(j.req.Limits.Memory), j.r.log, nil)
 	return err
 }
 
 // program returns what the interpreters of the program's processes have in common.
 func (j *job) program() process.Program {
-	p := process.Program{Runtime: j.engine.rt, Memory: j.req.Limits.Memory, Calls: j.pip.Calls(), Log: j.r.log}
+	p := process.Program{Runtime: j.engine.rt, Memory: j.req.Limits.Memory, Calls: j.pip.Calls()}
 	if j.continued == nil {
 		p.From = j.snapshot
 	}

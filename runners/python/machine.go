@@ -64,7 +64,7 @@ func (r *Runner) Machine(ctx context.Context, o MachineOptions) (m *Machine, err
 		return nil, err
 	}
 	m = &Machine{r: r, o: o, ctx: ctx, FS: files.Clone(o.Request.Limits.WithDefaults().Memory)}
-	if m.procs, err = process.New(m.FS, m.missing); err != nil {
+	if m.procs, err = process.New(m.FS, r.log, m.missing); err != nil {
 		return nil, err
 	}
 	m.Kernel, m.procs.Ready = m.procs.Kernel, m.ready

@@ -36,7 +36,6 @@ type Program struct {
 	From    *pyodide.Snapshot // what children start from; nil: the plain one
 	Memory  int64             // bytes, of all together
 	Calls   map[string]pyodide.Call
-	Log     *zap.Logger
 }
 
 // Table is the processes of a program, or of a session's programs one after the
@@ -53,6 +52,7 @@ type Table struct {
 	// ends all processes.
 	Ready func(ctx context.Context) error
 
+	log         *zap.Logger
 	program     atomic.Pointer[Program] // that runs
 	outside     outside
 	authorities []*x509.Certificate
@@ -88,12 +88,12 @@ func NewFiles(p runners.Policy) (*memfs.FS, error) {
 
 // New returns a table of processes on files of their own. Missing is as in
 // [kernel.Options].
-func New(files *memfs.FS, missing func(name string) bool) (*Table, error) {
-	c := &Table{FS: files}
-	c.program.Store(&Program{Log: zap.NewNop()})
+func New(files *memfs.FS, log *zap.Logger, missing func(name string) bool) (*Table, error) {
+	c := &Table{FS: files, log: log}
+	c.program.Store(&Program{})
 	var err error
 	c.Kernel, err = kernel.New(kernel.Options{FS: files, Lookup: c.lookup, Missing: missing, Room: c.room, Admit: c.admit, Connect: c.connect, Panicked: func(err error) {
-		c.program.Load().Log.Error("a process panicked", zap.Error(err))
+		c.log.Error("a process panicked", zap.Error(err))
 	}})
 	return c, err
 }
@@ -288,7 +288,7 @@ func (c *Table) python(ctx context.Context, p *kernel.Process) int {
 	unnote()
 	p.Handle(nil)
 	if err := in.Close(); err != nil {
-		c.program.Load().Log.Error("close an interpreter", zap.Error(err))
+		c.log.Error("close an interpreter", zap.Error(err))
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "python: %v\n", err)
@@ -317,7 +317,7 @@ func (c *Table) ended(p *kernel.Process, res *pyodide.Result, say func(string)) 
 		say(res.Trap)
 		p.Die(sigabrt)
 	case res.Ended == pyodide.Died:
-		c.program.Load().Log.Error("an interpreter died", zap.Error(res.Cause))
+		c.log.Error("an interpreter died", zap.Error(res.Cause))
 		p.Die(sigabrt)
 	}
 	return res.ExitCode
