@@ -74,11 +74,16 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if v := req.Project; v != nil {
 		j.FS.Missing(func(name string, opens bool) { v.Looked(home, name, opens) })
 	}
+	return j.execute(ctx, begun)
+}
+
+// execute runs the script and returns its Outcome. The run began with its preparation.
+func (j *job) execute(ctx context.Context, begun time.Time) (*runners.Outcome, error) {
 	ready := time.Now()
 	before, _, _ := j.Prepared()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	clock := runners.StartClock(req.Limits.Timeout, func() { cancel(errTime) })
+	clock := runners.StartClock(j.req.Limits.Timeout, func() { cancel(errTime) })
 	defer clock.Stop()
 	j.clock.Store(clock)
 	status, failure, err := j.run(ctx)
