@@ -32,19 +32,19 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 	}
 	transient, cleanup := sh.Transient, sh.cleanup
 	sh.cleanup = nil
+	if !sh.p.Stack.Enter(frame) || !sh.Room(1024) {
+		sh.errorf("commands are nested too deeply: a function that calls itself without end?")
+		sh.status, sh.jump = 2, jump{kind: exits}
+		return
+	}
 	defer func() {
 		for _, f := range sh.cleanup {
 			f()
 		}
 		sh.cleanup, sh.Transient = cleanup, transient
-		sh.nested--
+		sh.p.Stack.Leave(frame)
 		sh.Release()
 	}()
-	if sh.nested++; sh.nested > maxCommands || !sh.Room(1024) {
-		sh.errorf("commands are nested too deeply: a function that calls itself without end?")
-		sh.status, sh.jump = 2, jump{kind: exits}
-		return
-	}
 	if st.Background {
 		sh.background(st)
 		return

@@ -65,8 +65,6 @@ type shell struct {
 	pid         int // $$
 	depth       int // of subshells
 	levels      int // of substitutions, eval and source
-	nested      int // commands within one another
-	refs        int // of arithmetic
 	loops       int
 	lastArg     string // $_
 	quiet       int    // > 0: failures are looked at, so that they end nothing
@@ -138,9 +136,9 @@ const (
 	exits
 )
 
-// maxCommands bounds commands within one another: functions that call themselves
-// without end. It is far below what a goroutine's stack can take.
-const maxCommands = 20_000
+// frame is what a command within another takes of the stack, in bytes: the most that
+// TestDeep's programs need, twice.
+const frame = 8 << 10
 
 // newShell returns the first shell of a process.
 func newShell(ctx context.Context, p *kernel.Process) *shell {
@@ -200,6 +198,9 @@ func (sh *shell) environment(env []string) {
 
 // subshell returns a copy of the shell in the same process. It has to be closed.
 func (sh *shell) subshell() *shell {
+	if !sh.Room(sh.size()) { // until the statement ends
+		sh.exhausted(vars.ErrMemory)
+	}
 	c := *sh
 	c.vars = sh.vars.Fork(variables{&c})
 	c.state = sh.state.Fork()
@@ -233,11 +234,18 @@ func (sh *shell) subshell() *shell {
 	return &c
 }
 
+// size returns what a subshell copies, in bytes.
+func (sh *shell) size() int64 {
+	n := len(sh.state.Functions) + len(sh.state.Aliases) + len(sh.files.FDs) + len(sh.calls) + len(sh.jobs)
+	return 1024 + sh.vars.Size() + 64*int64(n)
+}
+
 // program returns the program of a process that goes on with a subshell.
 func (sh *shell) program(f func(*shell)) kernel.Program {
 	return func(ctx context.Context, p *kernel.Process) int {
 		sh.task, sh.shared = newTask(ctx, p), false
 		sh.vars.Memory = &sh.task.Memory
+		sh.Room(sh.size())
 		defer sh.Memory.End()
 		f(sh)
 		return sh.finish()

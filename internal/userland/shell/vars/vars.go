@@ -109,6 +109,14 @@ func (vs *Vars) Fork(host Host) *Vars {
 	return c
 }
 
+// Size returns what a copy of the variables takes, in bytes, without what they hold.
+func (vs *Vars) Size() (n int64) {
+	for s := vs.Scope; s != nil; s = s.Parent {
+		n += 128 + 192*int64(len(s.Vars))
+	}
+	return n
+}
+
 // Find returns the variable of a name and its scope, nil without one.
 func (s *Scope) Find(name string) (*Variable, *Scope) {
 	for ; s != nil; s = s.Parent {
