@@ -256,6 +256,7 @@ func (sh *shell) andOr(c *syntax.BinaryCmd) {
 // spawn starts a process that runs statements in a subshell, which it takes over. It
 // ignores the signals.
 func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal) (*kernel.Process, error) {
+	sub.calls = slices.Clip(sub.calls) // this shell goes on with its own meanwhile
 	for _, fd := range sh.files.Coprocs {
 		sub.files.Set(fd, nil)
 	}

@@ -14,6 +14,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/userland/shell/files"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // redirect applies redirections, in their order. restore undoes them, also after
@@ -50,6 +51,9 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]files.Saved) error {
 		s, err := sh.ex.Literal(r.Word)
 		if err != nil {
 			return err
+		}
+		if !sh.Room(int64(len(s)) + 1) {
+			return vars.ErrMemory
 		}
 		return put(sh.textFile(s + "\n"))
 	}

@@ -223,7 +223,6 @@ func (sh *shell) subshell() *shell {
 		}
 	}
 	c.jobs, c.pastJobs, c.cleanup = nil, nil, nil
-	c.calls = slices.Clip(sh.calls)
 	c.depth++
 	c.jump = jump{}
 	c.loops = 0
@@ -236,7 +235,7 @@ func (sh *shell) subshell() *shell {
 
 // size returns what a subshell copies, in bytes.
 func (sh *shell) size() int64 {
-	n := len(sh.state.Functions) + len(sh.state.Aliases) + len(sh.files.FDs) + len(sh.calls) + len(sh.jobs)
+	n := len(sh.state.Functions) + len(sh.state.Aliases) + len(sh.files.FDs) + len(sh.jobs)
 	return 1024 + sh.vars.Size() + 64*int64(n)
 }
 

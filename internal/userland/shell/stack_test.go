@@ -90,7 +90,7 @@ var deep = map[string]string{
 	"dots":                     "mkdir d; echo */" + strings.Repeat("./", 100_000),
 	"patterns":                 "shopt -s extglob\n[[ a == " + nest(100_000, "@(", "a", ")") + " ]]",
 	"names":                    "declare -n a=b b=a; echo $a",
-	"function texts":           "f() { if :; then :; " + strings.Repeat("elif :; then :; ", 4000) + "fi; }; declare -f f > /dev/null",
+	"function texts":           "f() { if :; then :; " + strings.Repeat("elif :; then :; ", 1000) + "fi; }; declare -f f > /dev/null",
 }
 
 // TestDeep runs each program in a process of its own, whose stack may be half of what the
