@@ -89,9 +89,7 @@ type shell struct {
 	initial     map[string]string // variables that a session began with
 	replaced    bool              // by exec
 	cleanup     []func()          // at the end of the statement
-	seed        uint32
-	lastRandom  int
-	unseeded    bool // a subshell that has not used RANDOM: it goes on with no numbers of its parent's
+	random      generator
 	shared      bool // a subshell in the process of its parent
 	alone       bool // a builtin that is a program
 	execs       bool // the statement is all that the process has to do
@@ -147,7 +145,7 @@ func newShell(ctx context.Context, p *kernel.Process) *shell {
 		state: builtins.NewState(),
 		opts:  options.Defaults, hinted: new(sync.Map),
 		files: files.Files{FS: p.FS(), FDs: p.TakeFiles(), Dir: p.Dir, Umask: p.Umask}, pid: p.PID(), traps: map[string]string{},
-		pipeStatus: []int{0}, seed: rand.Uint32(),
+		pipeStatus: []int{0}, random: generator{seed: rand.Uint32()},
 	}
 	sh.task = newTask(ctx, p)
 	sh.vars = vars.New(&sh.task.Memory, variables{sh})
@@ -226,7 +224,7 @@ func (sh *shell) subshell() *shell {
 	c.depth++
 	c.jump = jump{}
 	c.loops = 0
-	c.execs, c.shared, c.unseeded = false, true, true
+	c.execs, c.shared, c.random.unseeded = false, true, true
 	if !sh.opts.InheritErrexit {
 		c.trapping = false
 	}
