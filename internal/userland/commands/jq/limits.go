@@ -56,8 +56,8 @@ type limits struct {
 // allocated.
 const lookEvery = 1 << 12
 
-// measureEvery is how many bytes the process allocates until a filter is measured
-// again, if its values take less.
+// measureEvery is how many bytes the process allocates at least until a filter is
+// measured again.
 const measureEvery = 16 << 20
 
 func newLimits(c *command.Call, order *order) *limits {
@@ -112,14 +112,14 @@ func (l *limits) look() {
 	case l.env.FieldByName("paths").Elem().FieldByName("data").Len() > maxPath:
 		l.stop(errDeep)
 	default:
-		now := allocated()
-		if now-l.allocated < uint64(max(measureEvery, l.size)) {
+		// A measure takes as long as making the values, so there are few while there is room.
+		if allocated()-l.allocated < uint64(max(measureEvery, min(4*l.size, l.c.FS.Room()/2))) {
 			return
 		}
-		l.allocated = now
 		if err := l.charge(l.measure()); err != nil {
 			l.stop(err)
 		}
+		l.allocated = allocated()
 	}
 }
 
