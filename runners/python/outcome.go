@@ -46,12 +46,14 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 				o.Error.Message += fmt.Sprintf(": a program's files share its limit of %d MiB of memory (CODE_RUNNER_MEMORY on the server)", limits.Memory>>20)
 			}
 			if o.Error != nil {
-				j.explain(ctx, o)
+				j.explain(ctx, o, res)
 			}
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
 		o.exceeded(runners.TimedOut, limits)
-		o.Error.Message += j.limitHint(o.Error.Traceback, res)
+		if text := j.hint(o.Error, res); text != "" {
+			o.Error.Message += "\n" + text
+		}
 	case pyodide.Flooded:
 		o.exceeded(runners.OutputLimit, limits)
 	case pyodide.Cancelled:
@@ -62,26 +64,12 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 	return o.Outcome
 }
 
-// limitHint returns what to do about a program that its time limit ended, a line
-// of its own, or "".
-func (j *job) limitHint(traceback string, res *pyodide.Result) string {
-	switch {
-	case j.uncalled || traceback == "" && serves.MatchString(j.req.Code) || serving(traceback):
-		return "\n" + noServer
-	case j.ahead && importedBy(traceback) != "":
-		return fmt.Sprintf("\nThe import had %.1f s of a processor: run the program again, for what its packages import is kept.", res.CPUTime.Seconds())
-	case j.threadless:
-		return "\n" + threadless
-	}
-	return ""
-}
-
 // noSpace is Python's message for ENOSPC.
 const noSpace = "No space left on device"
 
 // printed returns an outcome with the program's output.
 func (j *job) printed(status runners.Status, code int) ending {
-	o := &runners.Outcome{Status: status, ExitCode: code, Files: j.files, FilesOmitted: j.filesOmitted, Missed: j.missed, Continued: j.continued}
+	o := &runners.Outcome{Status: status, ExitCode: code, Files: j.files, FilesOmitted: j.filesOmitted, Continued: j.continued}
 	o.Printed(j.stdout, j.stderr)
 	o.Displays, o.DisplaysOmitted = j.shown.All()
 	return ending{o}

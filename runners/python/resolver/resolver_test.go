@@ -3,8 +3,6 @@ package resolver
 import (
 	"maps"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -189,38 +187,6 @@ func TestFreshAnswers(t *testing.T) {
 	reqs := []requirement.Requirement{{Name: "a", Specifier: "==1"}, {Name: "b", Specifier: ">=1"}}
 	if !pinned(reqs, []pin{{Name: "a"}}) || pinned(reqs, []pin{{Name: "a"}, {Name: "b"}}) || pinned(reqs, nil) {
 		t.Error("pinned is wrong")
-	}
-}
-
-func TestOverlay(t *testing.T) {
-	if overlayKey("urllib3") == "" || overlayKey("six") != "" {
-		t.Errorf("keys %q, %q", overlayKey("urllib3"), overlayKey("six"))
-	}
-	dir := t.TempDir()
-	if err := overlay("urllib3", dir, false); err != nil {
-		t.Fatal(err)
-	}
-	if list, _ := os.ReadDir(dir); len(list) != 0 {
-		t.Errorf("files were added: %v", list)
-	}
-	name := filepath.Join(dir, "urllib3", "contrib", "emscripten", "__init__.py")
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte("import js"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := overlay("urllib3", dir, false); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := os.ReadFile(name); err != nil || strings.Contains(string(b), "import js") {
-		t.Errorf("%q, %v", b, err)
-	}
-	if err := overlay("ujson", dir, true); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "ujson.py")); err != nil {
-		t.Errorf("no module was added: %v", err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/versions"
 	"coderunner/runners"
+	"coderunner/runners/python/standins"
 	"coderunner/runners/python/wheel"
 )
 
@@ -26,7 +27,7 @@ const treeFormat = "2"
 
 // unpack returns the directory with a wheel's files and their bytecode.
 func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
-	key := fmt.Sprintf("%s-%s-pyodide%s%s", p.SHA256, treeFormat, versions.PyodideVersion, overlayKey(p.Name))
+	key := fmt.Sprintf("%s-%s-pyodide%s%s", p.SHA256, treeFormat, versions.PyodideVersion, standins.Key(p.Name))
 	if p.Strip {
 		key += "-python"
 	}
@@ -111,7 +112,7 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 	if err := w.InstallTo(ctx, dir, keep); err != nil {
 		return err
 	}
-	return overlay(p.Name, dir, p.Strip)
+	return standins.Replace(p.Name, dir, p.Strip)
 }
 
 // compile adds bytecode.
@@ -166,7 +167,7 @@ func (s *session) libraries(ctx context.Context, p pin, dir string) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if len(names) == 0 || slices.Contains(reasons, nil) || worksWithoutNatives[p.Name] {
+	if len(names) == 0 || slices.Contains(reasons, nil) || pythonOnly(p.Name) {
 		return nil
 	}
 	if errors.Is(reasons[0], ErrTooCostly) && p.Source != sourcePyodide {

@@ -1,0 +1,105 @@
+package deno
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"coderunner/runners"
+	"coderunner/runners/hint"
+)
+
+// says returns a text of hint's rows for JavaScript.
+func says(name string) string { return hint.For("javascript").Text(name) }
+
+// TestHints has errors whose messages do not say what to do.
+func TestHints(t *testing.T) {
+	if says("notRun") != notRun || says("ownRuns") != ownRuns {
+		t.Error("the rows have other texts than what stands for node:child_process")
+	}
+	r := open(t, "", nil)
+	for code, want := range map[string]string{
+		`import traverse from "npm:@babel/traverse@7/lib/index.js"; traverse({})`:                           "its default export is traverse.default",
+		`require("fs").writeFileSync("/var/a", "")`:                                                         "(--allow-write); the working directory can be written",
+		`await Deno.writeTextFile("/mnt/data/a", "")`:                                                       "and os.tmpdir()",
+		`require("fs").readFileSync("/mnt/data/a.csv")`:                                                     "files come in the argument files",
+		`require("child_process").execSync("ls")`:                                                           "--allow-run; the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
+		`await new Deno.Command("ls").output()`:                                                             "(--allow-run); the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
+		`require("child_process").spawn("ls")`:                                                              "spawn ls EACCES; " + notRun + "; " + ownRuns,
+		`require("cluster").fork()`:                                                                         notRun + "; one process does what cluster's do",
+		`require("child_process").fork("./child.js")`:                                                       notRun + "; " + forkWorker,
+		`const e = require("child_process").spawnSync("ls").error; console.log(e.code, e.message); throw e`: "spawnSync ls EACCES; " + notRun,
+		`import { exec } from "node:child_process"; exec("ls", (e) => { throw Error(e.code) })`:             "EACCES",
+		`await fetch("http://host.invalid").catch((e) => { throw Error("so: " + e.message) })`:              "(--allow-net=host.invalid:80)",
+		`require("fs").symlinkSync("a", "b")`:                                                               "permissions; fs.linkSync",
+		"function f() {\n  if (a) {\n}\nf()\n":                                                              "Unexpected end of input; the { of line 1 is not closed",
+		"const A = () => {\n  return <b className=\"a\">\n    <i>x\n  </b>;\n};\n":                          "Expected '</', got 'jsx text",
+		"f('a,);\nf('b')":                        "; the ' of line 1 is not closed",
+		"console.log('a'":                        "got '<eof>'; the ( of line 1 is not closed",
+		"new XMLHttpRequest()":                   says("noWindow"),
+		"await Promise.any([Promise.reject(1)])": "All promises were rejected",
+		`prompt("a").trim()`:                     "the argument stdin",
+		`require("through2@5")()`:                `write require("through2@5").default`,
+		`import { Worker as W } from "worker_threads"; new W("throw Error('thrown there')", { eval: true })`: "thrown there",
+		`import { $ } from "bun"`:                                      "with the modules of Node (node:test, node:sqlite)",
+		"<!DOCTYPE html>\n<p>x</p>":                                    "send its script alone",
+		`new Deno.Command("ls").spawn()`:                               "(--allow-run); the sandbox has processes",
+		`await require("dns/promises").lookup("host.invalid")`:         "--allow-net",
+		`Deno.listen({ transport: "unix", path: "s" })`:                says("notUnix"),
+		`Deno.dlopen("/x.node", {})`:                                   "(--allow-ffi)",
+		`expect(1).toBe(1)`:                                            "node:test",
+		`import "npm:nock@15"; await fetch("http://host.invalid")`:     "; this address is not mocked",
+		`import yaml from "npm:js-yaml@5"; yaml(1)`:                    "import * as",
+		`require("p-limit@7")(1)`:                                      `p-limit is an ES module, which require returns as an object: write require("p-limit@7").default, or name an older version ("npm:p-limit@MAJOR")`,
+		`const limit = require("npm:p-limit@7"); limit(1)`:             `write require("npm:p-limit@7").default`,
+		`const a = require("npm:p-limit@7"); a.b(1)`:                   `write require("npm:p-limit@7").default`,
+		`import { isOdd } from "p-limit"`:                              "; this is p-limit ",
+		`import * as limit from "p-limit"; limit.map(1)`:               "; this is p-limit ",
+		`import { Either } from "effect"`:                              `if the program is for an older version, name it, as "npm:effect@`,
+		`require("archiver@8")("zip")`:                                 `archiver 8`,
+		`class A { accessor v = 1 }`:                                   "a getter and a setter",
+		`document.title`:                                               "jsdom",
+		`await new Promise((done) => {}); console.log("never")`:        "stdin does not have",
+		`console.log(process.env.PATH.split(":")); throw Error("end")`: "end",
+	} {
+		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code})
+		if o.Error == nil || !strings.Contains(o.Error.Message, want) || strings.Contains(o.Error.Traceback, "import(orders") {
+			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
+		}
+	}
+	for _, code := range []string{`const is = require("npm:is-odd@3"); is.even(1)`, `const limit = () => require("npm:p-limit@7"); limit.x()`} {
+		if o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code}); o.Error == nil || !strings.HasSuffix(o.Error.Message, "is not a function") {
+			t.Errorf("%s: %s %+v", code, o.Status, o.Error)
+		}
+	}
+}
+
+// TestHiddenRefusal has programs that do not tell what the network refused: the outcome
+// does, once, and not where the program has shown it.
+func TestHiddenRefusal(t *testing.T) {
+	r := open(t, "", nil)
+	for code, want := range map[string]string{
+		`try { await fetch("https://host.invalid/") } catch { console.log("failed") }`:                           "host.invalid:443",
+		`for (const n of [1, 2]) await fetch("http://host.invalid/" + n).catch(() => 0)`:                         "host.invalid:80",
+		`import { lookup } from "node:dns/promises"; await lookup("host.invalid").catch(() => 0)`:                "host.invalid:0",
+		`import http from "node:http"; http.get("http://host.invalid").on("error", () => console.log("failed"))`: "host.invalid:0",
+		`await fetch("https://host.invalid/").catch((e) => console.log(e.message))`:                              "",
+		`await fetch("data:,a")`: "",
+	} {
+		o := run(t, r, runners.Request{Code: code})
+		got := ""
+		for _, c := range o.Usage.Contacted {
+			got += fmt.Sprintf("%s:%d", c.Host, c.Port)
+			if !strings.Contains(c.Refused, "(--allow-net=host.invalid") {
+				t.Errorf("%s: %+v", code, c)
+			}
+		}
+		if got != want || o.Status != runners.Succeeded {
+			t.Errorf("%s: refused %q, want %q; %+v", code, got, want, o.Error)
+		}
+	}
+	o := run(t, r, runners.Request{Code: "const data = await fetch('http://host.invalid').catch(() => null)\ndata.x"})
+	if o.Error == nil || o.Error.Line != 2 || !strings.Contains(o.Error.Hint, "--allow-net=host.invalid:80") {
+		t.Errorf("%+v", o.Error)
+	}
+}
