@@ -22,7 +22,7 @@ const maxDepth = 10_000
 
 // maxNodes bounds the values that such a function may look at, each as often as it is
 // part of another one.
-const maxNodes = 1 << 26
+const maxNodes = 1 << 24
 
 // maxPath bounds the paths that a filter is on, which gojq recurses over.
 const maxPath = 200_000
