@@ -140,7 +140,10 @@ func (l *limits) measure() int64 {
 	}
 	m.add(l.env.FieldByName("values"))
 	m.add(l.env.FieldByName("forks"))
-	for len(m.rest) > 0 && m.size < m.most {
+	for n := 0; len(m.rest) > 0 && m.size < m.most; n++ {
+		if n&0xfff == 0 && l.Context.Err() != nil {
+			break
+		}
 		v := m.rest[len(m.rest)-1]
 		m.rest = m.rest[:len(m.rest)-1]
 		m.add(v)
