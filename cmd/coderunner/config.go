@@ -17,6 +17,7 @@ import (
 	"coderunner/internal/fetch"
 	"coderunner/internal/intercept"
 	"coderunner/internal/server"
+	"coderunner/internal/server/queue"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
@@ -144,7 +145,7 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 	c.Limits = c.Limits.WithDefaults()
 	c.Memory = c.Limits.Memory
 	if c.Concurrency == 0 {
-		c.Concurrency = server.DefaultConcurrency(c.Limits.Memory)
+		c.Concurrency = queue.DefaultPlaces(c.Limits.Memory)
 	}
 	return c, nil
 }
