@@ -63,7 +63,7 @@ func TestReadmeNames(t *testing.T) {
 		}
 	}
 	visit(newRoot())
-	for _, name := range []string{"README.md", "LIMITS.md", "SECURITY.md"} {
+	for _, name := range []string{"README.md", "docs/limits.md", "SECURITY.md"} {
 		text := readDocument(t, name)
 		for _, v := range regexp.MustCompile(`\bCODE_RUNNER_[A-Z_]+\b`).FindAllString(text, -1) {
 			if !slices.Contains(variables, v) {

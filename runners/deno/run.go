@@ -90,6 +90,7 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
 	r.reached(o, j.net, end.report.refused)
 	j.ready.advise(o, j.program)
+	j.placed(o)
 	j.badJSON(o)
 	j.missing(o)
 	j.importing(o)

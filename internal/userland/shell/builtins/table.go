@@ -1,0 +1,80 @@
+// Package builtins has the commands of bash that do not direct the shell: of variables,
+// options, directories, input, output and tests. Each sees a Shell. Those of jobs, traps
+// and the flow of a script are the shell's own.
+package builtins
+
+import (
+	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/expand"
+	"coderunner/internal/userland/shell/files"
+	"coderunner/internal/userland/shell/options"
+	"coderunner/internal/userland/shell/vars"
+	"context"
+	"strings"
+)
+
+// Table has the builtins by name. A builtin returns its status.
+var Table map[string]func(Shell, []string) int
+
+func init() {
+	Table = map[string]func(Shell, []string) int{
+		":": succeed, "true": succeed, "false": func(Shell, []string) int { return 1 },
+		"echo": echo, "printf": formatted, "read": read, "mapfile": mapfile, "readarray": mapfile,
+		"cd": cd, "pwd": pwd, "pushd": pushd, "popd": popd, "dirs": dirs,
+		"set": set, "unset": unset, "shopt": Shopt,
+		"declare": declare, "typeset": declare, "local": declare,
+		"export": declare, "readonly": declare, "let": let,
+		"type": typeOf, "command": command, "builtin": builtin, "hash": hash, "enable": enable,
+		"getopts": getopts, "test": test, "[": test,
+		"umask": umask, "ulimit": ulimit, "times": times,
+		"alias": alias, "unalias": unalias,
+		"compgen": compgen, "complete": succeed, "compopt": succeed, "history": succeed,
+	}
+	for _, name := range strings.Fields("bg fg suspend fc bind") {
+		Table[name] = func(sh Shell, args []string) int {
+			sh.Errorf("%s: not supported: the shell has no terminal", args[0])
+			return 1
+		}
+	}
+}
+
+func succeed(Shell, []string) int { return 0 }
+
+// Shell is what builtins see of the shell that runs them.
+type Shell interface {
+	Context() context.Context
+	Process() *kernel.Process
+	Vars() *vars.Vars
+	Files() *files.Files
+	Options() *options.Set
+	Expander() *expand.Expander
+	State() *State
+	// Builtins returns the names of all builtins, sorted.
+	Builtins() []string
+
+	// Write writes to a descriptor, Print to stdout for a command, whose status it returns.
+	Write(fd int, s string) bool
+	Print(command, s string) int
+	// Errorf, Report and ReportIn write messages; Discard ends the line or the shell, and
+	// Exhausted the program.
+	Errorf(format string, args ...any)
+	Report(err error)
+	ReportIn(command string, err error)
+	Discard(err error)
+	Exhausted(err error)
+	// Trace shows a line of set -x, and TraceCommand the words of a command.
+	Trace(s string)
+	TraceCommand(words []string)
+
+	// Run runs a builtin or a program, Eval a text, and AssignList the text of a list's
+	// assignment.
+	Run(args []string) int
+	Eval(text string)
+	AssignList(name, text string, add, assoc bool) error
+	// Stopped reports whether no more commands are to be run, and JumpStatus returns the
+	// status of what is in progress then. DropLine leaves the rest of the line, and reports
+	// whether nothing else does.
+	Stopped() bool
+	JumpStatus() int
+	DropLine() bool
+}
