@@ -1,10 +1,16 @@
 package coderunner_test
 
 import (
+	"flag"
+	"go/build"
+	"go/doc"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,4 +85,59 @@ func hasCase(dirs []string, name string) bool {
 		}
 	}
 	return false
+}
+
+var updateDocs = flag.Bool("update", false, "write the generated parts of docs anew")
+
+// TestPackageTable compares the table in docs/architecture.md with the packages'
+// comments.
+func TestPackageTable(t *testing.T) {
+	const page, begin, end = "docs/architecture.md", "<!-- generated: packages (just docs) -->\n", "<!-- end -->"
+	want := "| package | |\n|---|---|\n"
+	for _, dir := range slices.Sorted(maps.Keys(packages(t))) {
+		p, err := build.ImportDir(dir, build.ImportComment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := new(doc.Package).Synopsis(p.Doc)
+		first = strings.TrimSuffix(first[strings.IndexByte(first, ' ')+1:], ".")
+		want += "| `" + dir + "` | " + strings.TrimPrefix(first, path.Base(dir)+" ") + " |\n"
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	got, after, closed := strings.Cut(rest, end)
+	switch {
+	case !ok || !closed:
+		t.Errorf("%s lacks %q and %q", page, begin, end)
+	case got == want:
+	case *updateDocs:
+		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s does not have the packages' comments; just docs writes it anew", page)
+	}
+}
+
+// TestNamedFiles wants the files and directories that the documents name to be there.
+func TestNamedFiles(t *testing.T) {
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:cmd|internal|runners|pyodide|cache)(?:/[\\w.-]+)+)`")
+	for _, page := range append(pages, "README.md", "SECURITY.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllSubmatch(text, -1) {
+			if _, err := os.Stat(string(m[1])); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
 }

@@ -123,10 +123,8 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
 	s.Runner.reached(o, s.net, end.report.refused)
-	s.ready.advise(o, s.program)
 	s.placed(o)
-	s.missing(o)
-	s.importing(o)
+	s.job.explain(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }
 
