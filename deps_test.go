@@ -92,6 +92,7 @@ const imports = `
 	internal/netpolicy:
 	internal/pool:
 	internal/procdir:
+	internal/project: internal/machine/abi
 	internal/recent:
 	internal/sample:
 	internal/sandbox:
@@ -104,16 +105,17 @@ const imports = `
 	# runners
 	internal/notebook: runners
 	internal/process: internal/sandbox runners
-	runners: internal/netpolicy
-	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
-	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
+	runners: internal/netpolicy internal/project
+	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/project internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
+	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse runners/deno/npm runners/hint
 	runners/deno/codecache: cache internal/builder internal/recent
-	runners/deno/deps: internal/fetch runners runners/deno/jsparse
+	runners/deno/deps: internal/fetch runners runners/deno/jsparse runners/deno/npm
 	runners/deno/guard: internal/netpolicy internal/sandbox
-	runners/deno/jsparse:
+	runners/deno/jsparse: runners/deno/npm
+	runners/deno/npm:
 	runners/hint:
-	runners/host: internal/procdir internal/process internal/sandbox runners
-	runners/python: cache internal/fetch internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/install runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/site runners/python/snapshots runners/python/trusted
+	runners/host: internal/procdir internal/process internal/project internal/sandbox runners
+	runners/python: cache internal/fetch internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/project internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/install runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/site runners/python/snapshots runners/python/trusted
 	runners/python/encoding:
 	runners/python/hostdirs: pyodide runners
 	runners/python/imports: runners/python/pypi runners/python/requirement runners/python/wheel
@@ -134,13 +136,13 @@ const imports = `
 	runners/runnertest: internal/sample runners
 
 	# what serves them
-	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/repl internal/server internal/session internal/stdin runners runners/python/encoding
+	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/project internal/repl internal/server internal/session internal/stdin runners runners/python/encoding
 	internal/backend: cache cache/contents internal/compiler internal/intercept internal/netpolicy internal/sandbox internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
 	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions runners runners/deno
 	internal/answer: internal/images runners
 	internal/compiler: pyodide
 	internal/httpserve: internal/server internal/session runners
-	internal/repl: internal/session runners runners/bash runners/deno
+	internal/repl: internal/project internal/session runners runners/bash runners/deno
 	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
 	internal/session: runners
 	internal/session/bucket: internal/session
@@ -184,7 +186,7 @@ const capabilities = `
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients
 	go.yaml.in/yaml/v3: internal/clients
-	github.com/pelletier/go-toml/v2: internal/clients runners/hint runners/python/pypi runners/python/requirement runners/python/standins
+	github.com/pelletier/go-toml/v2: internal/clients runners/deno/npm runners/hint runners/python/pypi runners/python/requirement runners/python/standins
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
 	deps.dev/util/semver: runners/deno runners/python/resolver
 	github.com/aquasecurity/go-pep440-version: runners/python/requirement

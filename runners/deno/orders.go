@@ -82,6 +82,13 @@ func (j *job) mentions(word string) bool {
 	})
 }
 
+// What a program is told that starts another: runners/hint has the first two, too.
+const (
+	notRun     = "the program could not start another: the permissions of this server do not include --allow-run"
+	ownRuns    = `the sandbox has processes of its own in language "bash" and in Python's subprocess`
+	forkWorker = `new Worker("./child.js") of node:worker_threads runs a file of JavaScript beside the program, with postMessage for process.send`
+)
+
 // threads reports whether the program or its packages may start Workers.
 func (j *job) threads() bool {
 	return j.ready.uses.Workers || j.mentions("Worker") || j.mentions("worker_threads")
@@ -178,7 +185,7 @@ func (j *job) ordersFor(in *instance, tell, load bool) orders {
 	if p := in.policy(); j.imports("child_process") && !(p.Run.Any() && !p.DenyRun.All) {
 		o.Run = notRun + "; " + ownRuns
 		if j.mentions("fork(") {
-			o.Run = notRun + "; " + threads
+			o.Run = notRun + "; " + forkWorker
 		}
 	}
 	for name, target := range j.aliases {

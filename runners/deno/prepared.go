@@ -16,6 +16,7 @@ import (
 	"coderunner/internal/recent"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/hint"
 
 	"go.uber.org/zap"
 )
@@ -49,7 +50,7 @@ func (p *prepared) notInstalled(o *runners.Outcome) {
 	if o.Status != runners.Failed || o.Error == nil {
 		return
 	}
-	name := o.Error.Message
+	name := hint.For("javascript").Cut(o.Error.Message)
 	if m := notFound.FindStringSubmatch(name); m != nil {
 		name = m[1]
 	}

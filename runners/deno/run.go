@@ -89,11 +89,8 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
 	r.reached(o, j.net, end.report.refused)
-	j.ready.advise(o, j.program)
-	j.badJSON(o)
-	j.missing(o)
-	j.importing(o)
-	j.cutShort(o)
+	j.placed(o)
+	j.explain(o)
 	switch {
 	case end.runtimeFailed():
 		r.codes.suspect(j.variant(), j.deps)
@@ -220,7 +217,7 @@ func (j *job) finish(ctx context.Context, o *runners.Outcome, err error) (*runne
 		return nil, err
 	}
 	o.Usage.PrepareMS = time.Since(j.begun).Milliseconds()
-	j.needing(o)
+	j.locatePackage(o)
 	return o, nil
 }
 

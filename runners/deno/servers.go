@@ -1,7 +1,6 @@
 package deno
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 
@@ -36,22 +35,5 @@ func (j *job) serves() bool {
 	return serving.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, func(f runners.File) bool { return serving.Match(f.Data) })
 }
 
-// refusedServer matches Deno's refusal of a server, or of a connection to one.
-var refusedServer = regexp.MustCompile(`^Requires net access to "(\[::1?\]|0\.0\.0\.0|127\.0\.0\.1|localhost):\d+"`)
-
-const (
-	handler    = `call the server's handler itself (app.request of Hono, app.inject of Fastify, a function of Request), or use Python, where servers and their clients reach each other`
-	onlyItself = `Only the program itself reaches its servers: call them in it, as with fetch("http://127.0.0.1:PORT/").`
-)
-
-// noServer returns what to append to the message of an error that refuses a server,
-// nothing for any other.
-func noServer(message string) string {
-	if !refusedServer.MatchString(message) {
-		return ""
-	}
-	if err := sandbox.OwnNetwork(); err != nil {
-		return fmt.Sprintf("; this system does not let a program have a network of its own (%v); %s", err, handler)
-	}
-	return "; " + handler
-}
+// onlyItself is the note about a server that nothing calls.
+const onlyItself = `Only the program itself reaches its servers: call them in it, as with fetch("http://127.0.0.1:PORT/").`

@@ -22,10 +22,6 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req), Memory: j.req.Limits.Memory}
 	source.Words = j.continued != nil && len(j.pk.Current().Installed) > 0
 	for _, f := range j.req.Files {
-		if f.Asset {
-			source.Files = append(source.Files, pyodide.File{Path: f.Path}) // its name may be a module's
-			continue
-		}
 		if strings.HasSuffix(f.Path, ".ipynb") && strings.Contains(j.req.Code, "%run") {
 			if code, _, _, err := notebook.Read(f.Data); err == nil {
 				f.Path, f.Data = f.Path+".py", []byte(code)
@@ -33,10 +29,10 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 		}
 		source.Files = append(append(source.Files, pyodide.File{Path: f.Path, Data: f.Data}), archived(f)...)
 	}
-	for _, own := range j.req.Own {
-		source.Files = append(source.Files, pyodide.File{Path: own + ".py"})
-	}
 	source.Files = append(source.Files, j.sessionModules()...)
+	if j.req.Project != nil {
+		return j.analyzeProject(ctx, source)
+	}
 	return j.engine.rt.Analyze(ctx, source)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -81,7 +80,6 @@ func (j *job) hintNeeds(e *runners.Error) map[string]hint.Need {
 		},
 		"module":  func(_ string, v hint.Values) bool { return j.module(e, v) },
 		"modules": j.modulesOf,
-		"own":     func(module string, _ hint.Values) bool { return slices.Contains(j.req.Own, module) },
 		"present": func(module string, _ hint.Values) bool { return j.pk.Present(module) },
 		"project": func(project string, _ hint.Values) bool { return project != "" },
 		"refused": refused,
@@ -160,7 +158,11 @@ func serving(traceback string) bool { return serves.MatchString(hint.Last(traceb
 // fileOf returns the path of a request's file that could be the module or its
 // package, or "".
 func (j *job) fileOf(module string) string {
+	files := j.sources
 	for _, f := range j.req.Files {
+		files = append(files, pyodide.File{Path: f.Path})
+	}
+	for _, f := range files {
 		path := "/" + f.Path
 		if strings.HasSuffix(path, "/"+module+".py") || strings.Contains(path, "/"+module+"/") && strings.HasSuffix(path, ".py") {
 			return f.Path

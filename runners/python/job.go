@@ -34,6 +34,7 @@ type job struct {
 
 	pk       *install.Installer // of its packages
 	pip      *install.Micropip  // what the running program may install
+	sources  []pyodide.File     // of the project, that the program imports
 	brings   bool               // program has own modules, which may shadow packages'
 	left     time.Duration      // of the time limit, after the analysis
 	ahead    bool               // a later run has a snapshot of its imports, if they are fit for one
@@ -52,7 +53,6 @@ type job struct {
 	shown        runners.Displays
 	files        []runners.LeftFile // that the program left
 	filesOmitted int
-	missed       []string
 }
 
 // ending is an outcome under construction.
@@ -133,11 +133,19 @@ func lockOf(req runners.Request, script requirement.Script) (*resolver.Locked, e
 	return locked, nil
 }
 
+// dir returns the working directory below Home, "" for that itself.
+func (j *job) dir() string {
+	if v := j.req.Project; v != nil && v.Dir != "." {
+		return v.Dir
+	}
+	return ""
+}
+
 // shownName returns the program's name in tracebacks, which is that of its file.
 func shownName(req runners.Request) string {
 	name := req.Filename
-	if req.Below {
-		return name
+	if v := req.Project; v != nil && v.Program != "" {
+		return v.Program
 	}
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	if name == "" || strings.ContainsRune(name, 0) {

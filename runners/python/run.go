@@ -143,10 +143,9 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	if err := j.mountAll(); err != nil {
 		return nil, err
 	}
-	if j.req.Misses {
-		if err := j.procs.FS.WatchMisses(pyodide.Home); err != nil {
-			return nil, err
-		}
+	if v := j.req.Project; v != nil {
+		j.procs.FS.Missing(func(name string, opens bool) { v.Looked(pyodide.Home, name, opens) })
+		defer j.procs.FS.Missing(nil)
 	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
 	j.procs.Sockets = j.in.Sockets
@@ -161,7 +160,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 			Filename:    shownName(j.req),
 			Analysis:    found,
 			Args:        j.req.Args,
-			Dir:         j.req.Dir,
+			Dir:         j.dir(),
 			Timeout:     max(j.left, 1),
 			ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
 			Offered:     slices.Sorted(maps.Keys(j.pip.Offers)),

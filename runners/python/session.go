@@ -209,12 +209,12 @@ func (r *Runner) closeSnapshot(z *pyodide.Snapshot) {
 func (j *job) populate(in *pyodide.Interp) error {
 	var have []runners.SessionFile
 	if j.live == nil {
-		if err := j.host.Mount(in); err != nil {
+		if err := errors.Join(j.host.Mount(in), j.mountProject()); err != nil {
 			return err
 		}
 	} else {
 		have = j.live.files
-		if own := j.live.own; !slices.ContainsFunc(j.req.Session.Files, func(f runners.SessionFile) bool { return f.Path == own }) {
+		if own := j.live.own; (j.req.Project == nil || own != j.req.Project.Program) && !slices.ContainsFunc(j.req.Session.Files, func(f runners.SessionFile) bool { return f.Path == own }) {
 			_ = in.Remove(own) // the program may have
 		}
 	}

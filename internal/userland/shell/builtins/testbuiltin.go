@@ -208,6 +208,7 @@ func BinaryTest(sh Shell, op, l, r string) (bool, error) {
 	return Compare(op, a, b), nil
 }
 
+// Compare is -eq and the like of numbers.
 func Compare(op string, a, b int64) bool {
 	switch op {
 	case "-eq":
