@@ -136,14 +136,15 @@ const imports = `
 	runners/runnertest: internal/sample runners
 
 	# what serves them
-	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/project internal/repl internal/server internal/session internal/stdin runners runners/python/encoding
+	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/project internal/repl internal/server internal/server/queue internal/session internal/stdin runners runners/python/encoding
 	internal/backend: cache cache/contents internal/compiler internal/intercept internal/netpolicy internal/sandbox internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
 	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions runners runners/deno
 	internal/answer: internal/images runners
 	internal/compiler: pyodide
-	internal/httpserve: internal/server internal/session runners
+	internal/httpserve: internal/server internal/server/queue internal/session runners
 	internal/repl: internal/project internal/session runners runners/bash runners/deno
-	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
+	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/server/queue internal/session runners
+	internal/server/queue: internal/sysmem
 	internal/session: runners
 	internal/session/bucket: internal/session
 `

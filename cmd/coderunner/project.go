@@ -44,10 +44,10 @@ func openProject(cfg Config, o runOptions, file string, l runners.Language, isNo
 	}
 	if program != "" {
 		v.Program, _ = v.Rel(program)
-		v.Include(v.Program)
 		if above := path.Dir(v.Program); above != "." && !v.Isolated() && !v.Shows(above, true) {
 			v.Include(above) // whoever runs a program of a hidden directory means that
 		}
+		v.Include(v.Program)
 		if isNotebook && l == runners.Python { // as Jupyter does
 			v.Dir = path.Dir(v.Program)
 		}

@@ -119,6 +119,9 @@ func program(req runners.Request) runners.File {
 	}
 	if req.Filename == "" {
 		name = "main.sh"
+		if req.Project != nil {
+			name = req.Project.Free(name)
+		}
 		for slices.ContainsFunc(req.Files, func(f runners.File) bool { return f.Path == name }) {
 			name = "_" + name
 		}
