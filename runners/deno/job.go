@@ -48,7 +48,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
 	}
 	j := &job{analysis: a, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
-	j.asks = req.Ask != nil && canAsk(r.cfg.Policy) && !(ownNetwork(r.cfg.Policy) && req.Session == nil && j.serves())
+	j.asks = req.Ask != nil && canAsk(r.cfg.Policy)
 	if j.asks || supervised(r.cfg.Policy) {
 		network := r.cfg.Network
 		network.Ask = req.AskHolding(func() (release func()) { return j.clock.Load().Hold() })
@@ -96,13 +96,13 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := in.dir.write(j.main, j.program.Edited(), j.files); err != nil {
+		if err := in.dir.write(j.main, j.program.Text(), j.files); err != nil {
 			in.discard()
 			return nil, err
 		}
 		end := j.attend(ctx, in, load)
 		if end != nil && !load {
-			left, _ := in.dir.left(nil, runners.File{Path: j.main, Data: []byte(j.program.Edited())}, j.files) // fails for sessions only
+			left, _ := in.dir.left(nil, runners.File{Path: j.main, Data: []byte(j.program.Text())}, j.files) // fails for sessions only
 			end.files, end.filesOmitted = left.Changed, left.Omitted
 		}
 		in.leave()

@@ -49,6 +49,7 @@ type uses struct {
 	Names   bool // functions of node:os that a module imports by their names
 	Workers bool
 	Net     bool // node:net, or what is made of it
+	Files   bool // node:fs
 
 	// Older are packages that the program names without a version and that are not the
 	// newest, since others depend on an older one. npm would install both.
@@ -60,6 +61,19 @@ var osNames = regexp.MustCompile(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptim
 
 // netNames matches an import of a module of Node that connects or looks names up.
 var netNames = regexp.MustCompile(`(require\(\s*|from\s*)["'](node:)?(net|tls|https?|http2|dns|dns/promises)["']`)
+
+// modules returns the modules of Node that are changed for the packages.
+func (u *uses) modules() (names []string) {
+	for _, m := range []struct {
+		used  bool
+		names []string
+	}{{u.OS, []string{"os"}}, {u.Net, []string{"http", "https", "net", "dns"}}, {u.Files, []string{"fs"}}, {u.Workers, []string{"worker_threads"}}} {
+		if m.used {
+			names = append(names, m.names...)
+		}
+	}
+	return names
+}
 
 // read adds what the scripts of a package in dir show.
 func (u *uses) read(dir string) {
@@ -76,6 +90,7 @@ func (u *uses) read(dir string) {
 		u.OS = u.OS || named
 		u.Names = u.Names || named && osNames.Match(text)
 		u.Net = u.Net || netNames.Match(text)
+		u.Files = u.Files || has(`"fs"`) || has(`'fs'`) || has("node:fs") || has(`"fs/promises"`) || has(`'fs/promises'`)
 		u.Workers = u.Workers || has("worker_threads") || has("new Worker(")
 		return err
 	})

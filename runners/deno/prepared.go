@@ -22,18 +22,19 @@ import (
 
 // prepared is what a run needs of its packages. It is never changed.
 type prepared struct {
-	dir      string // with map.json, packages.js, deno.lock, deno.json and uses; "" if none is needed
-	locked   bool   // there is a deno.lock
-	packages []runners.Package
-	remote   bool // it has modules from URLs
-	npm      bool // it has npm packages
-	own      bool // the import map names files of the program
-	config   bool // there is a deno.json
-	uses     uses
-	dirs     []string // directories of the npm packages
-	copies   []string // package directories incl. peer-dependency copies
-	set      string   // a digest of the packages in exactly these versions
-	fresh    bool     // prepared by this very run
+	dir        string // with map.json, packages.js, deno.lock, deno.json and uses; "" if none is needed
+	locked     bool   // there is a deno.lock
+	packages   []runners.Package
+	remote     bool // it has modules from URLs
+	npm        bool // it has npm packages
+	own        bool // the import map names files of the program
+	config     bool // there is a deno.json
+	uses       uses
+	dirs       []string // directories of the npm packages
+	specifiers []string // of what the program and its files import of them
+	copies     []string // package directories incl. peer-dependency copies
+	set        string   // a digest of the packages in exactly these versions
+	fresh      bool     // prepared by this very run
 
 	// missing has the packages that cannot be installed, by the message that
 	// import throws and by the name that require() does not find.
@@ -128,7 +129,7 @@ func (i *installation) load(dir string) (*prepared, error) {
 		remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0,
 		own: bytes.Contains(text, []byte(`"`+deps.Work)), config: i.deps.Config != nil,
 	}
-	p.dirs = i.packageDirs(p.packages)
+	p.dirs, p.specifiers = i.packageDirs(p.packages), i.deps.Specifiers()
 	_ = readJSON(filepath.Join(dir, usesName), &p.uses) // there is none without packages
 	for n := range p.packages {
 		p.packages[n].Cached = true

@@ -49,7 +49,7 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	}
 	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
 	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
-	readers.Go(func() { unread = !j.order(in, tell != nil, load) })
+	readers.Go(func() { unread = !j.order(in, load) })
 	if !j.again {
 		go p.Reap()
 	}
@@ -119,7 +119,7 @@ func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
 func (j *job) newEnding(in *instance) *ending {
 	end := &ending{
 		limits: j.req.Limits, shown: j.shown, program: j.program, places: j.newPlaces(in),
-		workers: j.threads() || in.workers, threads: j.ready.uses.Workers || j.imports("worker_threads"), free: unconfined(j.leases.cfg.Policy),
+		workers: j.workers() || in.workers, threads: j.ready.uses.Workers || j.imports("worker_threads"), free: unconfined(j.leases.cfg.Policy),
 	}
 	req := j.req
 	if req.Stdout != nil {
