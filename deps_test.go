@@ -52,13 +52,19 @@ const imports = `
 	internal/userland/glob:
 	internal/userland/printf:
 	internal/userland/regex:
-	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex
+	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell/files: internal/machine/abi internal/machine/memfs
+	internal/userland/shell/options:
+	internal/userland/shell/parse:
+	internal/userland/shell/quote: internal/userland/glob internal/userland/printf
+	internal/userland/shell/vars: internal/machine/memfs internal/userland/shell/parse internal/userland/shell/quote
 
 	# CPython, on a machine
 	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
 	pyodide/codestore: internal/procdir pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
-	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/hostfn
+	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/emscripten/layout pyodide/hostfn
+	pyodide/emscripten/layout: internal/machine/abi
 	pyodide/hashlib:
 	pyodide/hostfn: internal/machine/abi
 	pyodide/jsffi: internal/machine/abi pyodide/hostfn
@@ -72,6 +78,7 @@ const imports = `
 
 	# what is trusted, without a word of a language
 	cache: internal/procdir
+	cache/contents: cache
 	internal/bench:
 	internal/builder: cache internal/recent
 	internal/clients:
@@ -85,37 +92,50 @@ const imports = `
 	internal/recent:
 	internal/sample:
 	internal/sandbox:
+	internal/stdin:
 	internal/sysmem:
 	internal/testcache:
+	internal/testchild:
 	internal/versions: internal/fetch
 
 	# runners
 	internal/notebook: runners
 	internal/process: internal/sandbox runners
 	runners: internal/netpolicy
-	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell runners
+	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
 	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
 	runners/deno/codecache: cache internal/builder internal/recent
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno/jsparse:
+	runners/hint:
 	runners/host: internal/procdir internal/process internal/sandbox runners
-	runners/python: cache internal/builder internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/commands internal/userland/commands/web internal/userland/shell internal/versions pyodide runners runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/requirement runners/python/resolver
+	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
+	runners/python/encoding:
 	runners/python/hostdirs: pyodide runners
-	runners/python/imports: runners/python/requirement runners/python/wheel
+	runners/python/imports: runners/python/pypi runners/python/requirement runners/python/wheel
 	runners/python/index:
 	runners/python/lockfile: runners/python/wheel
+	runners/python/pypi:
+	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/userland/commands internal/userland/commands/web pyodide runners
 	runners/python/requirement: runners/python/wheel
-	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/requirement runners/python/wheel
+	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/pypi runners/python/requirement runners/python/resolver/solver runners/python/standins runners/python/wheel
+	runners/python/standins:
+	runners/python/resolver/solver: runners/python/requirement
+	runners/python/snapshots: cache internal/builder pyodide
+	runners/python/trusted: pyodide runners/python/resolver
 	runners/python/wheel:
 	runners/python/wheel/wheeltest:
 	runners/runnertest: internal/sample runners
 
 	# what serves them
-	cmd/coderunner: cache internal/clients internal/compiler internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/notebook internal/sandbox internal/server internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
+	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/repl internal/server internal/session internal/stdin runners runners/python/encoding
+	internal/backend: cache cache/contents internal/compiler internal/intercept internal/netpolicy internal/sandbox internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
+	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions runners runners/deno
 	internal/answer: internal/images runners
 	internal/compiler: pyodide
 	internal/httpserve: internal/server internal/session runners
+	internal/repl: internal/session runners runners/bash runners/deno
 	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
 	internal/session: runners
 	internal/session/bucket: internal/session
@@ -125,31 +145,31 @@ const imports = `
 // only packages that may use it.
 const capabilities = `
 	os/exec: internal/bench internal/compiler internal/process runners/deno runners/host
-	net: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/machine/netstack pyodide/tlsbio runners/deno/guard runners/python
-	net/http: internal/userland/commands/web internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket runners/python/resolver
+	net: internal/fetch internal/httpserve internal/intercept internal/machine/netstack internal/netpolicy internal/userland/commands/web pyodide/tlsbio runners/deno/guard runners/python/process
+	net/http: internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket internal/userland/commands/web runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
 	plugin:
 	C:
 	github.com/mark3labs/mcp-go: internal/bench internal/server
 	github.com/tetratelabs/wazero: pyodide pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
-	mvdan.cc/sh/v3: internal/userland/shell
+	mvdan.cc/sh/v3: internal/userland/shell internal/userland/shell/parse
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner
-	github.com/peterh/liner: cmd/coderunner
+	github.com/peterh/liner: internal/repl
 	github.com/google/shlex: cmd/coderunner
 	github.com/dlclark/regexp2: internal/userland/regex
 	github.com/itchyny/gojq: internal/userland/commands/jq
 	github.com/ulikunitz/xz: internal/userland/commands/archive
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: internal/userland/commands/text pyodide/hashlib
-	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/process internal/sandbox pyodide internal/machine/hostdir pyodide/linmem runners/deno/guard
-	golang.org/x/sync: cache cmd/coderunner internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver
+	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/machine/hostdir internal/process internal/sandbox internal/stdin pyodide pyodide/linmem runners/deno/guard
+	golang.org/x/sync: cache internal/backend internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver runners/python/resolver/solver
 	golang.org/x/image: internal/images
-	golang.org/x/net: cmd/coderunner internal/httpserve runners/deno/guard runners/python/index
-	golang.org/x/text: cmd/coderunner internal/userland/commands/text
+	golang.org/x/net: internal/backend internal/httpserve runners/deno/guard runners/python/index
+	golang.org/x/text: internal/userland/commands/text runners/python/encoding
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python
+	go.uber.org/zap: cmd/coderunner internal/backend internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python runners/python/process runners/python/snapshots
 	github.com/minio/minio-go/v7: internal/session/bucket
 	github.com/prometheus/client_golang: internal/httpserve
 	github.com/coreos/go-oidc/v3: internal/httpserve
@@ -159,9 +179,9 @@ const capabilities = `
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients
 	go.yaml.in/yaml/v3: internal/clients
-	github.com/pelletier/go-toml/v2: internal/clients runners/python/requirement
+	github.com/pelletier/go-toml/v2: internal/clients runners/hint runners/python/pypi runners/python/requirement runners/python/standins
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
-	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver
+	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver runners/python/resolver/solver
 `
 
 // parse reads a table of "name: word word" with comments behind "#".

@@ -212,10 +212,29 @@ func (c *Cache) Prune(ctx context.Context, unused time.Duration) ([]Entry, error
 	return removeAll(ctx, c, func(e Entry) bool { return e.Section != Tools && e.Used.Before(before) })
 }
 
-// Clear removes everything but locks and temporary directories, and returns the
-// removed entries. Paths that other processes hold become invalid.
-func (c *Cache) Clear(ctx context.Context) ([]Entry, error) {
-	return removeAll(ctx, c, func(Entry) bool { return true })
+// Clear removes everything but [Sessions], locks and temporary directories, and
+// returns the removed entries. Tools' directories that are among keep, or have one of
+// these in them, stay, too. Paths that other processes hold become invalid.
+func (c *Cache) Clear(ctx context.Context, keep ...string) ([]Entry, error) {
+	return removeAll(ctx, c, func(e Entry) bool {
+		return e.Counts() && !slices.ContainsFunc(keep, func(dir string) bool { return isAbove(e.Path, dir) })
+	})
+}
+
+// isAbove reports whether dir is path or is in it, also by way of symlinks.
+func isAbove(path, dir string) bool {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil || dir == "" {
+		return false
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(path, dir)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func removeAll(ctx context.Context, c *Cache, which func(Entry) bool) (removed []Entry, err error) {

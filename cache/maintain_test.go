@@ -117,6 +117,28 @@ func TestPruneKeepsWhatIsUsed(t *testing.T) {
 	}
 }
 
+// TestSessionsStay: sessions are no cache, wherever below its root they are.
+func TestSessionsStay(t *testing.T) {
+	ctx := context.Background()
+	c, _ := filled(t)
+	var want []string
+	for _, dir := range []string{c.Path(Sessions), c.Path("mine"), filepath.Join(c.Path("outer"), "inner")} {
+		file := filepath.Join(dir, "s", "blob")
+		check(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		check(t, os.WriteFile(file, []byte("kept"), 0o600))
+		want = append(want, file)
+	}
+	_, err := c.Prune(ctx, -time.Hour)
+	check(t, err)
+	removed, err := c.Clear(ctx, filepath.Dir(filepath.Dir(want[1])), filepath.Dir(filepath.Dir(want[2])))
+	check(t, err)
+	for _, file := range want {
+		if _, err := os.Stat(file); err != nil {
+			t.Errorf("after %s: %v", names(removed), err)
+		}
+	}
+}
+
 // What was open before Clear stays readable, and what is asked for after it
 // is made again.
 func TestClear(t *testing.T) {

@@ -68,7 +68,10 @@ func (d Directory) put(f SessionFile) error {
 	if err != nil {
 		return err
 	}
-	return d.write(name, f.Mode.Perm(), data)
+	if err := d.write(name, f.Mode.Perm(), data); err != nil {
+		return err
+	}
+	return d.Root.Chmod(name, f.Mode.Perm()) // whatever the umask is
 }
 
 // Write writes files, whose paths are checked, in place of what is there.

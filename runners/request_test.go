@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Each message is one sentence that names the argument and the fix.
@@ -63,18 +62,16 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The most files with the longest paths that all begin alike are checked in
-// milliseconds: comparing each with each took seconds.
+// The most files with the longest paths that all begin alike are checked as many
+// times as would take minutes if each were compared with each.
 func TestCheckManyFiles(t *testing.T) {
 	var r Request
 	for i := range MaxFiles {
 		r.Files = append(r.Files, File{Path: strings.Repeat("a/", 500) + fmt.Sprint(i)})
 	}
-	begun := time.Now()
-	if err := r.Check(); err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(begun); took > time.Second {
-		t.Errorf("%d files took %v", MaxFiles, took)
+	for range 20 {
+		if err := r.Check(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

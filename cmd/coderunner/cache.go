@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"coderunner/cache"
+	"coderunner/cache/contents"
 )
 
 // newCache builds the commands that look after the cache. None of them asks
@@ -81,7 +82,7 @@ func newCachePrune(cfg *Config, asJSON *bool) *cobra.Command {
 			}
 			return withCache(*cfg, func(c *cache.Cache) error {
 				removed, err := c.Prune(cmd.Context(), time.Duration(days)*24*time.Hour)
-				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed, 0), err)
+				return errors.Join(printRemoved(os.Stdout, *asJSON, c, removed), err)
 			})
 		},
 	}
@@ -93,15 +94,15 @@ func newCacheClear(cfg *Config, asJSON *bool) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:   "clear",
-		Short: "Remove everything in the cache",
+		Short: "Remove everything in the cache; sessions stay",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withCache(*cfg, func(c *cache.Cache) error {
 				if users := c.Users(); len(users) > 0 && !force {
 					return fmt.Errorf("clear %s: it is in use by process %s; hint: end it first, or use --force: its runs may fail until it has fetched things again", c.Root(), join(users))
 				}
-				removed, err := c.Clear(cmd.Context())
-				return errors.Join(printEntries(os.Stdout, *asJSON, c, "removed", removed, 0), err)
+				removed, err := c.Clear(cmd.Context(), cfg.SessionDir)
+				return errors.Join(printRemoved(os.Stdout, *asJSON, c, removed), err)
 			})
 		},
 	}
@@ -140,7 +141,7 @@ func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries
 		list = append(list, entryJSON(e))
 	}
 	if asJSON {
-		counted, apart := countedSize(entries)
+		counted, apart := contents.Sizes(entries)
 		return printJSON(w, map[string]any{"path": c.Root(), name: list, "bytes": counted, "session_bytes": apart, "limit_bytes": limit})
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -151,6 +152,50 @@ func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries
 		return err
 	}
 	return printSum(w, c, len(entries), name, entries, limit)
+}
+
+// printRemoved prints what was removed, a line for each sort of content.
+func printRemoved(w io.Writer, asJSON bool, c *cache.Cache, removed []cache.Entry) error {
+	if asJSON {
+		return printEntries(w, true, c, "removed", removed, 0)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, line := range contents.Sums(removed) {
+		fmt.Fprintf(table, "%s\t  %s (%d)\n", humanSize(line.Size), line.Name, line.Count)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return printSum(w, c, len(removed), "removed", removed, 0)
+}
+
+// printContents prints the packages in the cache, the sums of the rest and of all.
+func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []cache.Entry, limit int64) error {
+	packages := 0
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, line := range contents.Lines(ctx, entries) {
+		text := printable(line.Sort + " " + line.Name)
+		if line.Sort == "" {
+			text = fmt.Sprintf("%s (%d)", line.Name, line.Count)
+		} else {
+			packages++
+		}
+		fmt.Fprintf(table, "%s\t%s\t  %s\n", humanSize(line.Size), humanAge(time.Since(line.Used)), text)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	return printSum(w, c, packages, "packages", entries, limit)
+}
+
+// printSum prints what counts against the cache's limit, and below it what does not.
+func printSum(w io.Writer, c *cache.Cache, n int, name string, entries []cache.Entry, limit int64) error {
+	counted, apart := contents.Sizes(entries)
+	_, err := fmt.Fprintf(w, "%d %s, %s in %s\n", n, name, contents.Filled(counted, limit), c.Root())
+	if err == nil && apart > 0 {
+		_, err = fmt.Fprintf(w, "besides, sessions: %s (coderunner sessions; CODE_RUNNER_SESSION_DISK limits them)\n", humanSize(apart))
+	}
+	return err
 }
 
 func verifyCache(ctx context.Context, c *cache.Cache, remove, asJSON bool) error {
@@ -195,4 +240,16 @@ func verifyCache(ctx context.Context, c *cache.Cache, remove, asJSON bool) error
 		err = &exitError{1}
 	}
 	return err
+}
+
+// withCache opens the cache that the configuration names, and no other.
+func withCache(cfg Config, use func(*cache.Cache) error) error {
+	c, err := cache.Open(cfg.CacheDir)
+	if err != nil {
+		return err
+	}
+	if why := c.Unusable(); why != nil {
+		return errors.Join(why, c.Close())
+	}
+	return errors.Join(use(c), c.Close())
 }

@@ -202,10 +202,11 @@ func cmdRecv(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // cmdFinish is "finish eof|TERM|INT": ends the server, which must go with exit
-// code 0, and at once.
+// code 0.
 func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 	s := connOf(ts)
-	began := time.Now()
+	late := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() })
+	defer late.Stop()
 	switch args[0] {
 	case "eof":
 		ts.Check(s.in.Close())
@@ -220,9 +221,6 @@ func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if err := s.cmd.Wait(); err != nil {
 		ts.Fatalf("the server ended with %v\n%s", err, s.log.String())
-	}
-	if took := time.Since(began); took > 10*time.Second { // a second, and a busy machine
-		ts.Fatalf("the server took %v to end", took)
 	}
 }
 

@@ -11,44 +11,30 @@ import (
 
 	"github.com/google/shlex"
 	"github.com/spf13/pflag"
+	"go.uber.org/zap"
 
+	"coderunner/internal/backend"
 	"coderunner/internal/fetch"
 	"coderunner/internal/intercept"
 	"coderunner/internal/server"
 	"coderunner/internal/session"
-	"coderunner/internal/versions"
 	"coderunner/runners"
 )
 
 // Config is the configuration: flags, environment, defaults.
 type Config struct {
-	CacheDir    string // "": in the user's cache directory
-	CacheSize   int64  // bytes; 0: no limit
+	backend.Config
 	Limits      runners.Limits
-	Concurrency int // at least 1
-	Offline     bool
-	Deno        string // a Deno to use instead of the pinned one
-
-	HostLanguages []string // NAME or NAME=PATH
-
-	Permissions []string
-	Secrets     *intercept.Secrets // nil: none
-	Record      string             // a file for the exchanges of a run, or ""
-	Replay      string             // a file to answer from, or ""
-	Isolation   string             // isolationRequire, or ""
-	Ask         bool               // users may be asked about hosts
+	Concurrency int  // at least 1
+	Ask         bool // users may be asked about hosts
 	Structured  server.Structured
-	SessionDir  string         // "": in the cache's
-	Sessions    session.Limits // zero values mean the defaults
-	// SessionStore opens the store that several machines share; nil: there is none.
-	SessionStore func() (session.Remote, error)
+	HTTP        httpConfig // of serve
+}
 
-	HTTP httpConfig // of serve
-
-	NPMRegistry string
-	JSRURL      string // "": Deno's own default
-	PyPIIndex   string
-	PyodideBase string
+// open opens the runner of a language, or those of all if it is "".
+func (c Config) open(only runners.Language, log *zap.Logger) (*backend.Backend, error) {
+	c.Only, c.Log = only, log
+	return backend.Open(c.Config)
 }
 
 // setting is one variable and the flag of the same name.
@@ -64,7 +50,7 @@ var settings = []setting{
 	{"CODE_RUNNER_ASK", "ask", "let clients that can ask their user whether a program may connect to a host without permission, for one run (default true)", setBool(func(c *Config) *bool { return &c.Ask })},
 	{"CODE_RUNNER_SECRETS", "secrets", "variables whose values programs can use and not see, each with its host: API_KEY=api.example.com", setSecrets},
 	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache directory (default: in the user's cache directory)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
-	{"CODE_RUNNER_CACHE_SIZE", "cache-size", fmt.Sprintf("size the cache is kept under, least recently used first; 0 is no limit (default %dGiB)", defaultCacheSize>>30), setCacheSize},
+	{"CODE_RUNNER_CACHE_SIZE", "cache-size", fmt.Sprintf("size the cache is kept under, least recently used first; 0 is no limit (default %dGiB)", backend.DefaultCacheSize>>30), setCacheSize},
 	{"CODE_RUNNER_TIMEOUT", "timeout", fmt.Sprintf("time limit of a run (default %v)", runners.DefaultTimeout), setTimeout},
 	{"CODE_RUNNER_MEMORY", "memory", fmt.Sprintf("memory limit of a run (default %dMiB)", runners.DefaultMemory>>20), setMemory},
 	{"CODE_RUNNER_MAX_OUTPUT", "max-output", fmt.Sprintf("bytes kept of each output stream (default %d)", runners.DefaultOutput), setMaxOutput},
@@ -72,10 +58,10 @@ var settings = []setting{
 	{"CODE_RUNNER_STRUCTURED", "structured", "whether clients get structured content: auto, always or never (default auto)", setStructured},
 	{"CODE_RUNNER_SESSION_DIR", "session-dir", "directory of the sessions (default: in the cache directory)", func(c *Config, v string) error { c.SessionDir = v; return nil }},
 	{"CODE_RUNNER_SESSION_STORE", "session-store", "S3-compatible store of the sessions that several machines share, s3://BUCKET/PREFIX; AWS_ENDPOINT_URL and credentials as AWS's tools have them", setSessionStore},
-	{"CODE_RUNNER_SESSIONS", "sessions", fmt.Sprintf("sessions there may be (default %d)", session.DefaultLimits.Sessions), setCount(func(c *Config) *int { return &c.Sessions.Sessions })},
-	{"CODE_RUNNER_SESSION_SIZE", "session-size", fmt.Sprintf("size of a session, with its history (default %dGiB)", session.DefaultLimits.Size>>30), setSessionSize(func(c *Config) *int64 { return &c.Sessions.Size })},
-	{"CODE_RUNNER_SESSION_DISK", "session-disk", fmt.Sprintf("size of all sessions (default %dGiB)", session.DefaultLimits.Bytes>>30), setSessionSize(func(c *Config) *int64 { return &c.Sessions.Bytes })},
-	{"CODE_RUNNER_SESSION_HISTORY", "session-history", fmt.Sprintf("states of a session that can be gone back to (default %d)", session.DefaultLimits.History), setCount(func(c *Config) *int { return &c.Sessions.History })},
+	{"CODE_RUNNER_SESSIONS", "sessions", fmt.Sprintf("sessions there may be (default %d)", session.DefaultLimits.Sessions), setCount(func(c *Config) *int { return &c.SessionLimits.Sessions })},
+	{"CODE_RUNNER_SESSION_SIZE", "session-size", fmt.Sprintf("size of a session, with its history (default %dGiB)", session.DefaultLimits.Size>>30), setSessionSize(func(c *Config) *int64 { return &c.SessionLimits.Size })},
+	{"CODE_RUNNER_SESSION_DISK", "session-disk", fmt.Sprintf("size of all sessions (default %dGiB)", session.DefaultLimits.Bytes>>30), setSessionSize(func(c *Config) *int64 { return &c.SessionLimits.Bytes })},
+	{"CODE_RUNNER_SESSION_HISTORY", "session-history", fmt.Sprintf("states of a session that can be gone back to (default %d)", session.DefaultLimits.History), setCount(func(c *Config) *int { return &c.SessionLimits.History })},
 	{"CODE_RUNNER_SESSION_TTL", "session-ttl", fmt.Sprintf("time after which an unused session is removed (default %v)", session.DefaultLimits.TTL), setSessionTTL},
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setBool(func(c *Config) *bool { return &c.Offline })},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
@@ -141,13 +127,8 @@ func addPermissionFlags(flags *pflag.FlagSet) {
 
 // readConfig reads the flags, then the environment, then the defaults.
 func readConfig(flags *pflag.FlagSet) (Config, error) {
-	c := Config{
-		CacheSize:   defaultCacheSize,
-		NPMRegistry: versions.NPMRegistry,
-		PyPIIndex:   versions.PyPIIndex,
-		PyodideBase: versions.PyodidePackageBase,
-	}
-	c.HTTP.Drain, c.Ask = defaultDrain, true
+	c := Config{Config: backend.Config{CacheSize: backend.DefaultCacheSize, Version: ownVersion()}.WithDefaults(), Ask: true}
+	c.HTTP.Drain = defaultDrain
 	for _, s := range slices.Concat(settings, httpSettings) {
 		name, value := s.env, os.Getenv(s.env)
 		if f := flags.Lookup(s.flag); f != nil && f.Changed {
@@ -161,6 +142,7 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 		}
 	}
 	c.Limits = c.Limits.WithDefaults()
+	c.Memory = c.Limits.Memory
 	if c.Concurrency == 0 {
 		c.Concurrency = server.DefaultConcurrency(c.Limits.Memory)
 	}
@@ -175,9 +157,6 @@ func setPermissions(c *Config, v string) error {
 	c.Permissions = args
 	return nil
 }
-
-// defaultCacheSize is enough for the runtimes and about 300 packages.
-const defaultCacheSize = 5 << 30
 
 func setCacheSize(c *Config, v string) error {
 	n, err := parseSize(v)
@@ -250,24 +229,27 @@ func setSessionSize(field func(*Config) *int64) func(*Config, string) error {
 }
 
 func setSessionTTL(c *Config, v string) (err error) {
-	if c.Sessions.TTL, err = time.ParseDuration(v); err != nil || c.Sessions.TTL < time.Minute {
+	if c.SessionLimits.TTL, err = time.ParseDuration(v); err != nil || c.SessionLimits.TTL < time.Minute {
 		return fmt.Errorf("%q is not a time of at least 1m, such as 168h", v)
 	}
 	return nil
 }
 
-// isolationRequire refuses to run below the full level of isolation.
-const isolationRequire = "require"
-
 func setIsolation(c *Config, v string) error {
-	switch v {
-	case isolationRequire:
-		c.Isolation = v
-	case "auto":
-	default:
+	if c.RequireIsolation = v == "require"; !c.RequireIsolation && v != "auto" {
 		return fmt.Errorf("%q is neither auto nor require", v)
 	}
 	return nil
+}
+
+func setSecrets(c *Config, v string) (err error) {
+	c.Secrets, err = intercept.ParseSecrets(v, os.LookupEnv)
+	return err
+}
+
+func setSessionStore(c *Config, v string) (err error) {
+	c.SessionStore, err = backend.SessionStore(v)
+	return err
 }
 
 func setStructured(c *Config, v string) error {

@@ -68,12 +68,12 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 	if cells != nil {
 		return errors.New("lock: a notebook cannot be locked; save its code as a program")
 	}
-	b, err := openBackend(cfg, req.Language, 0, newLogger(zap.WarnLevel))
+	b, err := cfg.open(req.Language, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}
 	done := showProgress(&req)
-	locked, err := b.languages()[req.Language].Lock(ctx, req)
+	locked, err := b.Runners[req.Language].Lock(ctx, req)
 	done()
 	if err = errors.Join(err, b.Close()); err != nil {
 		return fmt.Errorf("lock %s: %w", file, err)

@@ -1,8 +1,9 @@
 // Command coderunner runs Python, JavaScript, TypeScript and bash programs in a
 // sandbox, for MCP clients over stdio or HTTP, or for a person at a terminal.
 //
-// It holds no logic of its own: config.go reads the environment and the flags,
-// backend.go opens the runners, and each command has a file.
+// It holds no logic of its own but flags, printing, signals and exit codes: config.go
+// reads the flags and the environment, package backend opens the runners, and each
+// command has a file.
 //
 // # Testing
 //
@@ -21,19 +22,6 @@ import (
 )
 
 func main() { os.Exit(Main()) }
-
-// signalGrace is how long a command may take to end after a signal. Some things
-// cannot be cancelled: a file that does not open, a compilation. What they leave
-// unfinished nobody trusts, and the next process removes it.
-const signalGrace = 3 * time.Second
-
-// signalError is the cause of a context that a signal ended.
-type signalError struct{ syscall.Signal }
-
-func (e signalError) Error() string { return e.Signal.String() }
-
-// exitCode is the shell's for a command that the signal ended.
-func (e signalError) exitCode() int { return 128 + int(e.Signal) }
 
 // Main runs the command line and returns the exit code.
 func Main() int {
@@ -96,3 +84,12 @@ func execute(ctx context.Context) (code int) {
 	}
 	return 1
 }
+
+// exitError ends the command with its code. It has been printed already, or
+// there is nothing to print.
+type exitError struct{ code int }
+
+func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) }
+
+// codeOurFault is the exit code when the program could not be run.
+const codeOurFault = 125

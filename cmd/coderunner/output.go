@@ -1,14 +1,18 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
+	"coderunner/cache/contents"
 	"coderunner/runners"
 )
 
@@ -150,3 +154,27 @@ func errorText(out *runners.Outcome, limits runners.Limits, notSeen string) stri
 
 // brokenPipe reports whether an error means that the reader of a pipe has gone.
 func brokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
+func printJSON(w io.Writer, v any) error {
+	out := json.NewEncoder(w)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+// printable quotes what a terminal might take for orders.
+func printable(s string) string { return contents.Printable(s) }
+
+// humanSize rounds a number of bytes for people.
+func humanSize(n int64) string { return contents.Size(n) }
+
+// humanAge returns how long ago something was used, in days.
+func humanAge(d time.Duration) string {
+	switch days := int(d.Hours() / 24); {
+	case days < 1:
+		return "today"
+	case days == 1:
+		return "1 day"
+	default:
+		return fmt.Sprintf("%d days", days)
+	}
+}

@@ -18,7 +18,9 @@ import (
 	"golang.org/x/term"
 
 	"coderunner/internal/notebook"
+	"coderunner/internal/stdin"
 	"coderunner/runners"
+	"coderunner/runners/python/encoding"
 )
 
 // newRequest reads the program and what it is given. A notebook has cells. The
@@ -66,7 +68,7 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		return req, nil, err
 	}
 	if req.Language == runners.Python {
-		if req.Code, err = decoded(file, req.Code); err != nil {
+		if req.Code, err = encoding.Decode(file, req.Code); err != nil {
 			return req, nil, err
 		}
 	}
@@ -165,19 +167,19 @@ func isLanguageFlag(arg string) bool {
 // programStdin returns what the program reads as its standard input: ours, but
 // nothing if that is closed, or a terminal that is not ours to read from: a
 // process in the background would be stopped.
-func programStdin(stdin *os.File, l runners.Language) io.Reader {
-	info, err := stdin.Stat()
-	if err != nil || term.IsTerminal(int(stdin.Fd())) && inBackground(stdin) {
+func programStdin(in *os.File, l runners.Language) io.Reader {
+	info, err := in.Stat()
+	if err != nil || term.IsTerminal(int(in.Fd())) && inBackground(in) {
 		return nil
 	}
 	if null, err := os.Stat(os.DevNull); err == nil && l == runners.Bash && os.SameFile(info, null) {
 		return nil // which -p /dev/stdin knows from a pipe
 	}
 	if l == runners.Python {
-		return stdin // it is read when the program asks
+		return in // it is read when the program asks
 	}
-	if l == runners.Bash && term.IsTerminal(int(stdin.Fd())) {
-		return terminalKeys(stdin)
+	if l == runners.Bash && term.IsTerminal(int(in.Fd())) {
+		return stdin.Keys(in)
 	}
-	return peek(stdin)
+	return stdin.Peek(in)
 }

@@ -76,8 +76,9 @@ func (l *lines) report(p runners.Progress) {
 }
 
 // quietPreparation is how long a preparation prints nothing where stderr is
-// not a terminal: most runs prepare nothing, and stderr is the program's.
-const quietPreparation = 5 * time.Second
+// not a terminal: most runs prepare nothing, and stderr is the program's. Tests
+// change it.
+var quietPreparation = 5 * time.Second
 
 // showProgress shows the preparation on stderr until done is called.
 func showProgress(req *runners.Request) (done func()) {

@@ -58,7 +58,7 @@ func TestRepl(t *testing.T) {
 			term.types(c.raise)
 			term.then(c.kind)
 			term.then("> ")
-			term.types(pasteBegins + c.paste + pasteEnds)
+			term.types("\x1b[200~" + c.paste + "\x1b[201~")
 			term.then(c.pasted)
 			term.then("> ")
 			term.types(c.ask)

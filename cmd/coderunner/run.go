@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/term"
 
+	"coderunner/internal/backend"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
@@ -111,20 +112,13 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	first := firstSignal{shown: []*stream{stdout, stderr}}
 	req.Signals = &first.Signals
 	defer onSignal(first.take)()
-	b, err := openBackend(cfg, req.Language, 0, newLogger(zap.WarnLevel))
+	b, err := cfg.open(req.Language, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}
-	tellVariables(req, func(name string) bool {
-		value := os.Getenv(name)
-		return b.policy.HostEnv(name) || cfg.Secrets.Redact(value) != value // which it has a placeholder of
-	}, os.Stderr)
+	tellVariables(req, b.ShowsVariable, os.Stderr)
 	out, err := runOn(ctx, b, cfg, o.session, req)
-	err = errors.Join(err, b.Close())
-	if cfg.Record != "" {
-		err = errors.Join(err, b.intercept.Save(cfg.Record))
-	}
-	if err != nil {
+	if err = errors.Join(err, b.Close(), b.SaveRecording()); err != nil {
 		return err
 	}
 	dir := "."
@@ -188,8 +182,8 @@ func (o runOptions) show(out *runners.Outcome, limits runners.Limits, first *fir
 	return nil
 }
 
-func runOn(ctx context.Context, b *backend, cfg Config, name string, req runners.Request) (*runners.Outcome, error) {
-	r := b.languages()[req.Language]
+func runOn(ctx context.Context, b *backend.Backend, cfg Config, name string, req runners.Request) (*runners.Outcome, error) {
+	r := b.Runners[req.Language]
 	if r == nil {
 		return nil, fmt.Errorf("%s programs need the host's interpreter: --host-languages %s allows it", req.Language, req.Language)
 	}
@@ -200,7 +194,7 @@ func runOn(ctx context.Context, b *backend, cfg Config, name string, req runners
 		out, err = r.Run(ctx, req)
 	} else {
 		var store *session.Store
-		if store, err = openSessions(cfg, b.cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err == nil {
+		if store, err = cfg.OpenSessions(b.Cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err == nil {
 			out, err = store.Run(ctx, session.Call{Session: name, Request: req}, r.Run)
 		}
 	}

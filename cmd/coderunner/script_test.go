@@ -9,16 +9,21 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"coderunner/internal/testcache"
+	"coderunner/internal/testchild"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(suite{m}, map[string]func(){
-		"coderunner": func() { os.Exit(Main()) },
-		"claim":      claim,
+		"coderunner": func() {
+			quietPreparation = time.Hour // so that stderr is the program's on a busy machine, too
+			os.Exit(Main())
+		},
+		"claim": claim,
 	})
 }
 
@@ -26,6 +31,7 @@ func TestMain(m *testing.M) {
 type suite struct{ m *testing.M }
 
 func (s suite) Run() int {
+	testchild.Ordinary()
 	return s.m.Run()
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,14 +14,18 @@ import (
 	"golang.org/x/term"
 
 	"coderunner/cache"
+	"coderunner/cache/contents"
 	"coderunner/internal/httpserve"
 	"coderunner/internal/server"
 	"coderunner/internal/session"
-	"coderunner/runners/deno"
 )
 
 // closeGrace is how long the runners may take to close at the end.
 const closeGrace = 800 * time.Millisecond
+
+// serverAhead is how many interpreters, and how many Deno processes, a server
+// keeps ready for the next runs. They take about one and nine megabytes each.
+const serverAhead = 4
 
 // endedEarly is logged by a server that has left something behind, for the next
 // one to remove.
@@ -62,24 +65,25 @@ func serve(ctx context.Context, cfg Config) error {
 	log := newLogger(zap.InfoLevel)
 	defer func() { _ = log.Sync() }()
 	logState(log)
-	b, err := openBackend(cfg, "", serverAhead, log)
+	cfg.Ahead = min(serverAhead, cfg.Concurrency)
+	b, err := cfg.open("", log)
 	if err != nil {
 		return err
 	}
 	mcp := server.Config{
 		Name: "coderunner", Version: ownVersion(),
-		Runners: b.languages(), Limits: cfg.Limits, Concurrency: cfg.Concurrency,
-		Policy: b.policy, Offline: cfg.Offline, Isolation: deno.Isolation(b.policy).Name,
+		Runners: b.Runners, Limits: cfg.Limits, Concurrency: cfg.Concurrency,
+		Policy: b.Policy, Offline: cfg.Offline, Isolation: b.Isolation(),
 		Structured: cfg.Structured, Ask: cfg.Ask, Log: log,
-		Compiled: func(ctx context.Context) []string { return compiledPackages(ctx, b.cache) },
-		Missing:  b.missingPackages,
-		Packages: func(ctx context.Context) (map[string][]string, error) { return cachedPackages(ctx, b.cache) },
+		Compiled: func(ctx context.Context) []string { return contents.Compiled(ctx, b.Cache) },
+		Missing:  b.Missing,
+		Packages: func(ctx context.Context) (map[string][]string, error) { return contents.Packages(ctx, b.Cache) },
 	}
-	stopWarming, ready := warmInBackground(ctx, b, log)
+	stopWarming, ready := b.Warm(ctx)
 	if cfg.HTTP.Addr != "" {
-		err = serveHTTP(ctx, cfg, mcp, b.cache, ready, log)
+		err = serveHTTP(ctx, cfg, mcp, b.Cache, ready, log)
 	} else {
-		err = serveStdio(ctx, cfg, mcp, b.cache, wire)
+		err = serveStdio(ctx, cfg, mcp, b.Cache, wire)
 	}
 	stopWarming()
 	if err != nil && !errors.Is(err, server.ErrStillRunning) {
@@ -103,7 +107,7 @@ func serve(ctx context.Context, cfg Config) error {
 }
 
 func serveStdio(ctx context.Context, cfg Config, mcp server.Config, c *cache.Cache, wire *os.File) (err error) {
-	if mcp.Sessions, err = openSessions(cfg, c, session.Options{Log: mcp.Log.Named("sessions")}); err != nil {
+	if mcp.Sessions, err = cfg.OpenSessions(c, session.Options{Log: mcp.Log.Named("sessions")}); err != nil {
 		return err
 	}
 	srv, err := server.New(mcp)
@@ -111,34 +115,6 @@ func serveStdio(ctx context.Context, cfg Config, mcp server.Config, c *cache.Cac
 		return err
 	}
 	return srv.ServeStdio(ctx, os.Stdin, wire)
-}
-
-// warmInBackground prepares the runtimes while the client shakes hands. stop
-// ends that; closing the backend waits for it. ready returns an error until a runtime
-// is prepared and the others have been tried.
-func warmInBackground(ctx context.Context, b *backend, log *zap.Logger) (stop func(), ready func() error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var left, failed atomic.Int32
-	all := b.all()
-	left.Store(int32(len(all)))
-	for _, r := range all {
-		b.warming[r].Go(func() {
-			if err := r.Warm(ctx, nil, nil); err != nil && ctx.Err() == nil {
-				failed.Add(1)
-				log.Warn("prepare runtime", zap.Error(err))
-			}
-			left.Add(-1)
-		})
-	}
-	return cancel, func() error {
-		switch {
-		case left.Load() > 0:
-			return errors.New("the runtimes are being prepared")
-		case int(failed.Load()) == len(all):
-			return errors.New("no runtime could be prepared: the log says why")
-		}
-		return nil
-	}
 }
 
 // claimStdout returns the real stdout, for the protocol alone, and makes file

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/cache"
+	"coderunner/cache/contents"
 	"coderunner/internal/fetch"
 	"coderunner/internal/httpserve"
 	"coderunner/internal/server"
@@ -112,7 +113,7 @@ func serveHTTP(ctx context.Context, cfg Config, mcp server.Config, c *cache.Cach
 	extraGrace.Store(int64(o.Drain))
 	o.MCP, o.Ready = mcp, ready
 	o.Sessions = func(client string) (*session.Store, error) {
-		return openSessions(cfg, c, session.Options{Namespace: client, Log: log.Named("sessions").With(zap.String("client", client))})
+		return cfg.OpenSessions(c, session.Options{Namespace: client, Log: log.Named("sessions").With(zap.String("client", client))})
 	}
 	o.Cache = describeCache(c, cfg.CacheSize)
 	s, err := httpserve.Listen(ctx, o)
@@ -144,8 +145,8 @@ func describeCache(c *cache.Cache, limit int64) func(context.Context) string {
 			until.Store(now + int64(time.Minute))
 			text := "cannot be read"
 			if list, err := c.List(ctx); err == nil {
-				counted, _ := countedSize(list)
-				text = fmt.Sprintf("%d entries, %s%s", len(list), humanSize(counted), ofLimit(limit))
+				counted, _ := contents.Sizes(list)
+				text = fmt.Sprintf("%d entries, %s", len(list), contents.Filled(counted, limit))
 			}
 			last.Store(&text)
 		}

@@ -5,50 +5,13 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"coderunner/cache"
 	"coderunner/internal/session"
-	"coderunner/internal/session/bucket"
 )
-
-// openSessions opens the sessions of o's namespace: of a client, or of those on this
-// machine. They are in the cache's directory, to which no program has access, unless
-// the configuration says otherwise, but they are no entries of the cache, and its
-// limits do not concern them.
-func openSessions(cfg Config, c *cache.Cache, o session.Options) (*session.Store, error) {
-	if o.Dir, o.Limits = cfg.SessionDir, cfg.Sessions; o.Dir == "" {
-		o.Dir = c.Path(cache.Sessions)
-	}
-	if cfg.SessionStore != nil {
-		var err error
-		if o.Remote, err = cfg.SessionStore(); err != nil {
-			return nil, fmt.Errorf("CODE_RUNNER_SESSION_STORE: %w", err)
-		}
-	}
-	return session.Open(o)
-}
-
-// bucketTime bounds the time in which a store of sessions must answer for the first time.
-const bucketTime = 30 * time.Second
-
-// setSessionStore takes the address of a store that several machines share.
-func setSessionStore(c *Config, v string) error {
-	if !strings.HasPrefix(v, "s3://") {
-		return fmt.Errorf("%q is not an address such as s3://BUCKET/PREFIX", v)
-	}
-	c.SessionStore = sync.OnceValues(func() (session.Remote, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), bucketTime)
-		defer cancel()
-		return bucket.Open(ctx, v)
-	})
-	return nil
-}
 
 // newSessions builds the commands that look after sessions.
 func newSessions(cfg *Config) *cobra.Command {
@@ -56,7 +19,7 @@ func newSessions(cfg *Config) *cobra.Command {
 	do := func(use, short string, args int, f func(ctx context.Context, args []string) error) *cobra.Command {
 		return &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(args), RunE: func(cmd *cobra.Command, args []string) error {
 			return withCache(*cfg, func(c *cache.Cache) (err error) {
-				if store, err = openSessions(*cfg, c, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err == nil {
+				if store, err = cfg.OpenSessions(c, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err == nil {
 					err = f(cmd.Context(), args)
 				}
 				return err

@@ -16,15 +16,12 @@ func newVersion(cfg *Config) *cobra.Command {
 		Short: "Print the versions of coderunner and of the runtimes",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := openBackend(*cfg, "", 0, newLogger(zap.WarnLevel))
+			b, err := cfg.open("", newLogger(zap.WarnLevel))
 			if err != nil {
 				return err
 			}
 			fmt.Println("coderunner", ownVersion())
-			all := map[string]string{}
-			for _, r := range b.all() {
-				maps.Copy(all, r.Versions())
-			}
+			all := b.Versions()
 			for _, name := range slices.Sorted(maps.Keys(all)) {
 				fmt.Println(name, all[name])
 			}

@@ -36,7 +36,7 @@ func newWarm(cfg *Config) *cobra.Command {
 }
 
 func warm(ctx context.Context, cfg Config, packages []string) error {
-	b, err := openBackend(cfg, "", 0, newLogger(zap.WarnLevel))
+	b, err := cfg.open("", newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,7 @@ func warm(ctx context.Context, cfg Config, packages []string) error {
 		name     string
 		runner   runners.Runner
 		packages []string
-	}{{"deno", b.deno, forDeno}, {"python", b.python, forPython}} {
-		if part.runner == nil {
-			errs = append(errs, fmt.Errorf("warm %s: this build has no runner for it", part.name))
-			continue
-		}
+	}{{"deno", b.Runners[runners.JavaScript], forDeno}, {"python", b.Runners[runners.Python], forPython}} {
 		err := part.runner.Warm(ctx, part.packages, report)
 		clear()
 		if err != nil {

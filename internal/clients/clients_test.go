@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,7 +78,7 @@ func TestRefused(t *testing.T) {
 // TestChangedMeanwhile: what another program wrote since is not lost.
 func TestChangedMeanwhile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(name, []byte("{}"), 0o640); err != nil {
+	if err := errors.Join(os.WriteFile(name, []byte("{}"), 0o640), os.Chmod(name, 0o640)); err != nil {
 		t.Fatal(err)
 	}
 	first, err := find(t, "cursor").Change(name, Server{Command: "/c"})

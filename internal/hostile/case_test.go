@@ -9,9 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -309,21 +307,9 @@ func preparePlaces(t *testing.T) {
 // cases reads them all.
 func cases(t *testing.T) []*runnertest.Case {
 	t.Helper()
-	names, err := fs.Glob(programs, "testdata/*.txtar")
+	all, err := runnertest.Load(programs, "testdata")
 	if err != nil {
 		t.Fatal(err)
-	}
-	var all []*runnertest.Case
-	for _, name := range names {
-		data, err := programs.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := runnertest.Parse(strings.TrimSuffix(path.Base(name), ".txtar"), data)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		all = append(all, c)
 	}
 	return all
 }

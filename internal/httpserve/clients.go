@@ -73,6 +73,7 @@ func (c *clients) open(name string) (*server.Server, error) {
 	config.Client, config.Queue, config.Kept, config.SessionKey = name, c.queue, c.kept, c.key
 	config.Log = c.o.MCP.Log.With(zap.String("client", name))
 	config.Observe = c.board.observe(name)
+	config.Packages, config.Compiled = nil, nil // the cache has what other clients installed
 	if c.o.Sessions != nil {
 		var err error
 		if config.Sessions, err = c.o.Sessions(name); err != nil {

@@ -131,6 +131,39 @@ func TestClientsAreApart(t *testing.T) {
 	}
 }
 
+// TestPackagesAreApart: what others had installed, from a private index perhaps, is in
+// no list that a client gets.
+func TestPackagesAreApart(t *testing.T) {
+	run := func(_ context.Context, req runners.Request) (*runners.Outcome, error) {
+		return &runners.Outcome{Status: runners.Succeeded, Packages: []runners.Package{
+			{Name: req.Code, Version: "1.0", Source: "pypi"}, {Name: "zod", Version: "4.0.0", Source: "npm"}, {Name: "numpy", Version: "2", Source: "pyodide"}}}, nil
+	}
+	shared := map[string][]string{"python": {"internal-tool 1.0"}}
+	x := open(t, run, func(o *Options) {
+		o.MCP.Packages = func(context.Context) (map[string][]string, error) { return shared, nil }
+		o.MCP.Compiled = func(context.Context) []string { return []string{"internal-tool"} }
+		o.MCP.Missing = func(context.Context) []string { return []string{"heavy"} }
+	})
+	packages := func(u *user) string {
+		_, list, _ := strings.Cut(strings.ReplaceAll(u.ask("resources/read", map[string]any{"uri": "runner://environment"}), `\"`, `'`), "'cached_packages':")
+		list, _, _ = strings.Cut(list, "}")
+		return list + "}"
+	}
+	a, b := x.user(alice), x.user(bob)
+	for _, name := range []string{"six", "attrs", "six"} {
+		a.run(name)
+	}
+	if got, want := packages(a), "{'npm':['zod 4.0.0'],'python':['six 1.0','numpy 2','attrs 1.0']}"; got != want {
+		t.Errorf("alice's packages: %s, want %s", got, want)
+	}
+	if got := packages(b); got != "{}" {
+		t.Errorf("bob's packages: %s", got)
+	}
+	if tools := b.ask("tools/list", nil); strings.Contains(tools, "internal-tool") || !strings.Contains(tools, "Not available: heavy.") {
+		t.Errorf("bob's tools: %s", tools)
+	}
+}
+
 // A run that waits for its client's answer is nobody else's to resume, and ends with the server.
 func TestQuestionsAreApart(t *testing.T) {
 	ended := make(chan error, 1)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // sh starts a shell as Deno is started.
@@ -78,10 +77,9 @@ func TestHeldPipe(t *testing.T) {
 	var readers sync.WaitGroup
 	out := &bytes.Buffer{}
 	readers.Go(func() { p.Copy(out, p.Stdout) })
-	begun := time.Now()
-	p.Wait(&readers)
-	if out.String() != "out" || time.Since(begun) > 10*time.Second {
-		t.Errorf("stdout %q after %v, want out", out, time.Since(begun))
+	p.Wait(&readers) // and not for what is left
+	if out.String() != "out" {
+		t.Errorf("stdout %q, want out", out)
 	}
 }
 

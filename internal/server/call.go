@@ -67,6 +67,7 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 		return nil, err
 	}
 	out.Usage.QueueMS = queued.Milliseconds()
+	s.used.add(out.Packages)
 	runners.ExplainLanguage(req, out)
 	s.log.Info("run",
 		zap.String("language", string(req.Language)),

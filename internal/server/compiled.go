@@ -52,9 +52,12 @@ func (l *lookup) wait(ctx context.Context) bool {
 // They are looked up once, while the client shakes hands; a list that is asked for
 // before goes without.
 func describeCompiled(c Config) func(context.Context, []mcp.Tool) []mcp.Tool {
-	lookups := []*lookup{
-		startLookup("\nCompiled Python packages that are here: ", c.Compiled),
-		startLookup("\nNot available: ", c.Missing),
+	var lookups []*lookup
+	if c.Compiled != nil {
+		lookups = append(lookups, startLookup("\nCompiled Python packages that are here: ", c.Compiled))
+	}
+	if c.Missing != nil {
+		lookups = append(lookups, startLookup("\nNot available: ", c.Missing))
 	}
 	return func(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 		ctx, cancel := context.WithTimeout(ctx, waitForCompiled)

@@ -3,6 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -28,6 +31,41 @@ type environment struct {
 	More        int                 `json:"cached_packages_not_listed,omitempty"`
 }
 
+// usedPackages are the packages that the runs of a server had.
+type usedPackages struct {
+	mu    sync.Mutex
+	names map[string][]string // by language, used last first
+}
+
+// add takes notice of the packages of a run.
+func (u *usedPackages) add(packages []runners.Package) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, p := range slices.Backward(packages) {
+		language := p.Source
+		if language == "pypi" || language == "pyodide" {
+			language = string(runners.Python)
+		}
+		name := strings.TrimSpace(p.Name + " " + p.Version)
+		list := slices.DeleteFunc(u.names[language], func(n string) bool { return n == name })
+		if u.names == nil {
+			u.names = map[string][]string{}
+		}
+		u.names[language] = slices.Insert(list[:min(len(list), maxPackages-1)], 0, name)
+	}
+}
+
+// list returns a copy of the names.
+func (u *usedPackages) list() map[string][]string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	list := map[string][]string{}
+	for language, names := range u.names {
+		list[language] = slices.Clone(names)
+	}
+	return list
+}
+
 // addEnvironment adds the resource.
 func (s *Server) addEnvironment(c Config) {
 	limits := c.Limits.WithDefaults()
@@ -50,7 +88,7 @@ func (s *Server) addEnvironment(c Config) {
 	}
 	read := func(ctx context.Context, _ mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		now := e
-		if c.Packages != nil {
+		if now.Packages = s.used.list(); c.Packages != nil {
 			var err error
 			if now.Packages, err = c.Packages(ctx); err != nil {
 				return nil, err

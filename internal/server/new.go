@@ -46,7 +46,7 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithToolFilter(withApp),
 		mcpserver.WithExtensions(map[string]any{appExtension: map[string]any{}}),
 		mcpserver.WithHooks(hooks))...)
-	if c.Compiled != nil {
+	if c.Compiled != nil || c.Missing != nil {
 		mcpserver.WithToolFilter(describeCompiled(c))(s.mcp)
 	}
 	mcpserver.WithToolFilter(s.describeAsk(c))(s.mcp)

@@ -27,12 +27,12 @@ type Config struct {
 	Ask bool
 	// Sessions keeps the sessions; nil: none are offered.
 	Sessions *session.Store
-	// Packages, if not nil, lists the packages in the cache by language, those
-	// that were used last first.
+	// Packages lists the packages in the cache by language, those that were used last
+	// first; nil: only those that this server's runs had are listed.
 	Packages func(context.Context) (map[string][]string, error)
 	// Compiled lists the Python packages with machine code in the cache, those that
 	// were used last first; Missing those that cannot be installed, those that most
-	// others need first. Both are set, or neither.
+	// others need first. Nil: none are named.
 	Compiled, Missing func(context.Context) []string
 	Log               *zap.Logger // nil: nothing is logged
 
@@ -80,6 +80,7 @@ type Server struct {
 	parked    parked
 	store     *store
 	sessions  *session.Store // nil: none
+	used      usedPackages
 
 	properties object // arguments of run_code
 

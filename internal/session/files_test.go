@@ -48,6 +48,35 @@ func TestFileTools(t *testing.T) {
 	}
 }
 
+// TestHistoryOfFiles: what succeeds after a program that failed is not marked as failed.
+func TestHistoryOfFiles(t *testing.T) {
+	s, ctx := open(t, session.Options{}), t.Context()
+	call(t, s, "s", func(string, map[string]string) (string, runners.Status) { return "x", runners.Failed })
+	for _, change := range []func() error{
+		func() error { return s.WriteFile(ctx, "s", "a", []byte("1")) },
+		func() error { _, err := s.EditFile(ctx, "s", "a", "1", "2", false); return err },
+		func() error { _, err := s.DeleteFile(ctx, "s", "a"); return err },
+		func() error { _, err := s.Rewind(ctx, "s", 1); return err },
+		func() error { return s.Fork(ctx, "s", "copy", 0) },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := s.Describe("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, past := range info.History {
+		if failed := past.Status == runners.Failed; failed != strings.HasPrefix(past.Action, "python") {
+			t.Errorf("%+v", past)
+		}
+	}
+	if text := session.HistoryText(info); strings.Count(text, "(failed)") != 1 {
+		t.Error(text)
+	}
+}
+
 // TestLinks keeps links that stay in the directory, wherever others lead.
 func TestLinks(t *testing.T) {
 	s := open(t, session.Options{})

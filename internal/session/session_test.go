@@ -349,8 +349,11 @@ func TestDamage(t *testing.T) {
 		damage func(dir string) error
 		want   string // "" for an error
 	}{
-		"nothing":            {func(string) error { return nil }, "ab log=ab"},
-		"half a manifest":    {func(d string) error { return os.Truncate(second(d), 100) }, "a log=a"},
+		"nothing": {func(string) error { return nil }, "ab log=ab"},
+		"half a manifest": {func(d string) error {
+			text, err := os.ReadFile(second(d))
+			return errors.Join(err, replace(second(d), string(text[:min(100, len(text))])))
+		}, "a log=a"},
 		"empty manifest":     {func(d string) error { return replace(second(d), "") }, "a log=a"},
 		"forged manifest":    {func(d string) error { return replace(second(d), "00\n{}") }, "a log=a"},
 		"manifest is a fifo": {func(d string) error { return errors.Join(os.Remove(second(d)), syscall.Mkfifo(second(d), 0o600)) }, "a log=a"},

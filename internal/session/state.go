@@ -179,9 +179,10 @@ func blobName(saved, sha256 string) string {
 
 func (x *session) blob(name string) string { return filepath.Join(x.path, blobsName, name) }
 
-// clone returns a copy with its own lists.
+// clone returns a copy with its own lists, for a state that is to follow.
 func (s *state) clone() *state {
 	c := *s
+	c.Status = "" // of the program that made s
 	c.Files, c.Languages = slices.Clone(s.Files), maps.Clone(s.Languages)
 	if c.Languages == nil {
 		c.Languages = map[string]language{}

@@ -21,17 +21,6 @@ const (
 	DenoVersion = "2.9.5"
 	// DenoOldest is the oldest Deno that may be used instead.
 	DenoOldest = "2.9.0"
-
-	// MicropipVersion is not the newest that PyPI has, which is 0.11.1: the
-	// resolver brings what has been added since, and is built on this one.
-	MicropipVersion = "0.7.2"
-	MicropipWheel   = "micropip-" + MicropipVersion + "-py3-none-any.whl"
-	MicropipSHA256  = "d2b63ea316a2a9dcbfeadd4f855d8cec7d54f65b3849e638a7cc627e6d35e4d5"
-
-	// PackagingVersion is of the library that micropip parses versions with.
-	PackagingVersion = "26.3"
-	PackagingWheel   = "packaging-" + PackagingVersion + "-py3-none-any.whl"
-	PackagingSHA256  = "d7193f7c8e4e93f444fde0262bf90af30e16fa0ad0ad44cb553c87339b23cd1c"
 )
 
 // denoBuilds is, by GOOS/GOARCH, the npm package of the pinned Deno and its

@@ -14,8 +14,8 @@
 //
 // # Layers
 //
-// Numbers and structures are in package abi. The functions here decode their
-// arguments, call something that knows no guest memory, and encode the result.
+// Numbers are in package abi, structs in guest memory in package layout. The
+// functions here decode their arguments, call something that knows no guest memory, and encode the result.
 // __syscall functions answer with a negative errno, those of WASI with a
 // positive one; a bad address is EFAULT in both.
 //

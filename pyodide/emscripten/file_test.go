@@ -6,6 +6,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 const cwd = abi.AT_FDCWD
@@ -164,7 +165,7 @@ func TestStat(t *testing.T) {
 	if mode()&abi.S_IFMT != abi.S_IFIFO {
 		t.Errorf("fstat of stdout: mode %o", mode())
 	}
-	k.wantMemory(buf+abi.StatSize, "????")
+	k.wantMemory(buf+layout.StatSize, "????")
 	k.want(abi.EFAULT, "fstat64", fd, memorySize-95)
 
 	k.want(0, "chmod", "/dir", 0o600)
@@ -174,7 +175,7 @@ func TestStat(t *testing.T) {
 	k.want(0, "utimensat", cwd, "/dir", k.words(1, 0, 5, 0, 2, 0, abi.UTIME_OMIT, 0), 0)
 	k.want(0, "fstat64", fd, buf)
 	if mode() != abi.S_IFREG|0o604 || k.word(buf+12) != 9 || k.word(buf+16) != 8 || k.word(buf+40) != 1 || k.word(buf+48) != 5 {
-		t.Errorf("stat after changes: %q", k.mem[buf:buf+abi.StatSize])
+		t.Errorf("stat after changes: %q", k.mem[buf:buf+layout.StatSize])
 	}
 	k.want(0, "utimensat", fd, 0, k.words(0, 0, abi.UTIME_OMIT, 0, 3, 0, 0, 0), 0)
 	k.want(0, "fstat64", fd, buf)

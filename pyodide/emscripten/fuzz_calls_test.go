@@ -12,6 +12,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/pyodide/emscripten/layout"
 	"coderunner/pyodide/hostfn"
 )
 
@@ -180,7 +181,7 @@ func (z *fuzzed) untouched(r *hostfn.Row, args []uint64) {
 	most := uint64(largest)
 	for _, a := range args {
 		if a <= memorySize {
-			most = max(most, a*abi.PollfdSize)
+			most = max(most, a*layout.PollfdSize)
 		} else {
 			most = max(most, min(a, memorySize))
 		}

@@ -4,10 +4,10 @@ import (
 	"math"
 	"time"
 
-	"coderunner/internal/machine/abi"
+	"coderunner/pyodide/emscripten/layout"
 )
 
-// Of struct tm (abi.Tm) the guest's C library fills in the zone itself, from
+// Of struct tm (layout.Tm) the guest's C library fills in the zone itself, from
 // the names of _tzset_js.
 
 // maxSeconds is where a year surely no longer fits an int32. A time beyond it is
@@ -16,7 +16,7 @@ const maxSeconds = (math.MaxInt32 + 4000) * 31556952
 
 // putTm writes t to b, which has room for it.
 func putTm(b []byte, t time.Time) {
-	m := abi.NewTm(t)
+	m := layout.NewTm(t)
 	// CPython adds 1900 without looking whether the sum fits an int.
 	m.Year = int32(min(max(int64(t.Year())-1900, math.MinInt32), math.MaxInt32-1900))
 	m.Put(b)
@@ -27,13 +27,13 @@ func unixTime(seconds int64, loc *time.Location) time.Time {
 }
 
 func doGmtime(c call) {
-	if b, ok := c.mem.Bytes(c.u32(1), abi.TmSize); ok {
+	if b, ok := c.mem.Bytes(c.u32(1), layout.TmSize); ok {
 		putTm(b, unixTime(c.i64(0), time.UTC))
 	}
 }
 
 func doLocaltime(c call) {
-	if b, ok := c.mem.Bytes(c.u32(1), abi.TmSize); ok {
+	if b, ok := c.mem.Bytes(c.u32(1), layout.TmSize); ok {
 		putTm(b, unixTime(c.i64(0), c.p.location))
 	}
 }
@@ -41,7 +41,7 @@ func doLocaltime(c call) {
 // readTm returns the time of the fields, taken as UTC, and isdst. Fields
 // out of their ranges carry over, as C wants.
 func readTm(b []byte) (t time.Time, isdst int32) {
-	m := abi.DecodeTm(b)
+	m := layout.DecodeTm(b)
 	return time.Date(int(m.Year)+1900, time.Month(int(m.Mon)+1), int(m.Mday),
 		int(m.Hour), int(m.Min), int(m.Sec), 0, time.UTC), m.Isdst
 }
@@ -49,7 +49,7 @@ func readTm(b []byte) (t time.Time, isdst int32) {
 // doMktime is mktime: the local time of struct tm as seconds since 1970, with
 // the fields put right.
 func doMktime(c call) uint64 {
-	b, ok := c.mem.Bytes(c.u32(0), abi.TmSize)
+	b, ok := c.mem.Bytes(c.u32(0), layout.TmSize)
 	if !ok {
 		return ^uint64(0)
 	}
@@ -62,7 +62,7 @@ func doMktime(c call) uint64 {
 }
 
 func doTimegm(c call) uint64 {
-	b, ok := c.mem.Bytes(c.u32(0), abi.TmSize)
+	b, ok := c.mem.Bytes(c.u32(0), layout.TmSize)
 	if !ok {
 		return ^uint64(0)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 // iovMax is IOV_MAX: more buffers are EINVAL.
@@ -17,13 +18,13 @@ func (c call) iovecs(iov, n int) ([][]byte, abi.Errno) {
 	if count > iovMax {
 		return nil, abi.EINVAL
 	}
-	vector, ok := c.mem.Bytes(c.u32(iov), count*abi.IovecSize)
+	vector, ok := c.mem.Bytes(c.u32(iov), count*layout.IovecSize)
 	if !ok {
 		return nil, abi.EFAULT
 	}
 	bufs := make([][]byte, 0, count)
-	for ; len(vector) > 0; vector = vector[abi.IovecSize:] {
-		v := abi.DecodeIovec(vector)
+	for ; len(vector) > 0; vector = vector[layout.IovecSize:] {
+		v := layout.DecodeIovec(vector)
 		if v.Len == 0 {
 			continue
 		}
@@ -166,16 +167,16 @@ func doNothing(call, *memfs.File) abi.Errno { return abi.OK }
 
 // doFdFdstatGet is fd_fdstat_get(fd, *fdstat).
 func doFdFdstatGet(c call, f *memfs.File) abi.Errno {
-	b, ok := c.mem.Bytes(c.u32(1), abi.FdstatSize)
+	b, ok := c.mem.Bytes(c.u32(1), layout.FdstatSize)
 	if !ok {
 		return abi.EFAULT
 	}
-	st := abi.Fdstat{Filetype: filetype(f.Stat().Mode), RightsBase: ^uint64(0), RightsInheriting: ^uint64(0)}
+	st := layout.Fdstat{Filetype: filetype(f.Stat().Mode), RightsBase: ^uint64(0), RightsInheriting: ^uint64(0)}
 	if f.Flags()&abi.O_APPEND != 0 {
-		st.Flags |= abi.FdflagsAppend
+		st.Flags |= layout.FdflagsAppend
 	}
 	if f.Flags()&abi.O_NONBLOCK != 0 {
-		st.Flags |= abi.FdflagsNonblock
+		st.Flags |= layout.FdflagsNonblock
 	}
 	st.Put(b)
 	return abi.OK
@@ -186,11 +187,11 @@ func doFdFdstatGet(c call, f *memfs.File) abi.Errno {
 func filetype(mode uint32) uint8 {
 	switch mode & abi.S_IFMT {
 	case abi.S_IFDIR:
-		return abi.FiletypeDirectory
+		return layout.FiletypeDirectory
 	case abi.S_IFREG:
-		return abi.FiletypeRegular
+		return layout.FiletypeRegular
 	case abi.S_IFLNK:
-		return abi.FiletypeSymlink
+		return layout.FiletypeSymlink
 	}
-	return abi.FiletypeUnknown
+	return layout.FiletypeUnknown
 }

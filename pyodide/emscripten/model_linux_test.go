@@ -12,6 +12,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/modeltest"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 // model makes the same system calls here, as a guest does, and on the host,
@@ -314,7 +315,7 @@ func (m *model) fstat() {
 	i := m.fd()
 	var want unix.Stat_t
 	err := unix.Fstat(m.fds[i].host, &want)
-	at := m.put(make([]byte, abi.StatSize))
+	at := m.put(make([]byte, layout.StatSize))
 	if m.done(fmt.Sprint("fstat ", i), m.call("fstat64", m.fds[i].ours, at), err) {
 		m.sameStat(at, &want)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/modeltest"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 func (m *model) mkdir() {
@@ -69,7 +70,7 @@ func (m *model) fstatat() {
 	}
 	var want unix.Stat_t
 	err := unix.Fstatat(host, p, &want, g)
-	at := m.put(make([]byte, abi.StatSize))
+	at := m.put(make([]byte, layout.StatSize))
 	if m.done(fmt.Sprint("fstatat ", what, " ", p, " ", g), m.call("newfstatat", ours, p, at, f), err) {
 		m.sameStat(at, &want)
 	}
@@ -85,15 +86,15 @@ func (m *model) getdents() {
 	i := m.fd()
 	unix.Seek(m.fds[i].host, 0, 0)
 	m.call("fd_seek", m.fds[i].ours, int64(0), 0, m.put(make([]byte, 8)))
-	at := m.put(make([]byte, 20*abi.DirentSize))
-	got := m.call("getdents64", m.fds[i].ours, at, 20*abi.DirentSize)
+	at := m.put(make([]byte, 20*layout.DirentSize))
+	got := m.call("getdents64", m.fds[i].ours, at, 20*layout.DirentSize)
 	buf := make([]byte, 8192)
 	n, err := unix.Getdents(m.fds[i].host, buf)
 	if !m.done(fmt.Sprint("getdents ", i), got, err) {
 		return
 	}
 	var ours, host []string
-	for b := m.mem[at : at+uint32(got)]; len(b) > 0; b = b[abi.DirentSize:] {
+	for b := m.mem[at : at+uint32(got)]; len(b) > 0; b = b[layout.DirentSize:] {
 		name, _, _ := bytes.Cut(b[19:], []byte{0})
 		ours = append(ours, fmt.Sprint(string(name), b[18]))
 	}

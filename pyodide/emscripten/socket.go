@@ -8,6 +8,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/machine/netstack"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 // Sockets returns the network of the program. Most programs have no socket: it
@@ -245,14 +246,14 @@ func (c call) putSized(addr, sizeAt uint32, v []byte) abi.Errno {
 // address decodes the address of which arguments at and size are the place and
 // the length.
 func (c call) address(s sock, at, size int) (netstack.Addr, abi.Errno) {
-	if c.u32(size) > abi.SockaddrMax {
+	if c.u32(size) > layout.SockaddrMax {
 		return netstack.Addr{}, abi.EINVAL
 	}
 	b, ok := c.mem.Bytes(c.u32(at), c.u32(size))
 	if !ok {
 		return netstack.Addr{}, abi.EFAULT
 	}
-	a, errno := abi.DecodeSockaddr(b)
+	a, errno := layout.DecodeSockaddr(b)
 	if a.Family == abi.AF_INET && s.Domain != abi.AF_INET {
 		var known bool
 		if a, known = c.p.aliases.real(a); !known {
@@ -292,10 +293,10 @@ func (p *Process) encode(a netstack.Addr, room uint32) []byte {
 	switch {
 	case a.Family == 0:
 		return nil
-	case a.Family != abi.AF_INET && room == abi.SockaddrInSize:
-		return p.aliases.of(a.Sockaddr).Encode()
+	case a.Family != abi.AF_INET && room == layout.SockaddrInSize:
+		return layout.EncodeSockaddr(p.aliases.of(a.Sockaddr))
 	}
-	return a.Encode()
+	return layout.EncodeSockaddr(a.Sockaddr)
 }
 
 var le = binary.LittleEndian

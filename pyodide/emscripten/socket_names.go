@@ -7,6 +7,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/netstack"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 // Results of getaddrinfo and getnameinfo.
@@ -73,10 +74,10 @@ func (c call) resolve(node, service string, hint netstack.Hint) (infos []netstac
 //	0       4        8      12         16        20     24          28
 //	| flags | family | type | protocol | addrlen | addr | canonname | next |
 func (c call) putInfo(i netstack.Info) int32 {
-	addr := i.Addr.Encode()
-	at := c.p.Guest.Malloc(c.ctx, abi.AddrinfoSize)
+	addr := layout.EncodeSockaddr(i.Addr)
+	at := c.p.Guest.Malloc(c.ctx, layout.AddrinfoSize)
 	addrAt := c.p.Guest.Malloc(c.ctx, uint32(len(addr)))
-	b := make([]byte, abi.AddrinfoSize)
+	b := make([]byte, layout.AddrinfoSize)
 	for j, v := range []uint32{0, i.Addr.Family, i.Type, i.Protocol, uint32(len(addr)), addrAt} {
 		le.PutUint32(b[4*j:], v)
 	}
@@ -106,11 +107,11 @@ const (
 // doGetnameinfo is getnameinfo(addr, len, host, hostlen, service, servicelen,
 // flags).
 func doGetnameinfo(c call) uint64 {
-	b, ok := c.mem.Bytes(c.u32(0), min(c.u32(1), abi.SockaddrMax))
+	b, ok := c.mem.Bytes(c.u32(0), min(c.u32(1), layout.SockaddrMax))
 	if !ok {
 		return eai(eaiFail)
 	}
-	a, errno := abi.DecodeSockaddr(b)
+	a, errno := layout.DecodeSockaddr(b)
 	if errno != abi.OK || a.Family == abi.AF_UNIX || a.Family == abi.AF_UNSPEC {
 		return eai(eaiFamily)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 const inet, inet6, local = int(abi.AF_INET), int(abi.AF_INET6), int(abi.AF_UNIX)
@@ -57,7 +58,7 @@ func TestSocket(t *testing.T) {
 }
 
 // sockaddr puts an address into memory.
-func (k *kernel) sockaddr(a abi.Sockaddr) uint32 { return k.put(a.Encode()) }
+func (k *kernel) sockaddr(a abi.Sockaddr) uint32 { return k.put(layout.EncodeSockaddr(a)) }
 
 func addrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 
@@ -205,7 +206,7 @@ func TestUnixNames(t *testing.T) {
 	k.want(abi.OK, "connect", other, k.sockaddr(alias), 16, 0, 0, 0)
 	name := k.put(make([]byte, 16))
 	k.want(abi.OK, "getpeername", other, name, k.words(16), 0, 0, 0)
-	got, errno := abi.DecodeSockaddr(k.mem[name : name+16])
+	got, errno := layout.DecodeSockaddr(k.mem[name : name+16])
 	if errno != abi.OK || got.Family != abi.AF_INET {
 		t.Fatalf("the peer's name: %+v, %v", got, errno)
 	}

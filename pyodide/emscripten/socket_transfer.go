@@ -4,6 +4,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/machine/netstack"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 // doSendto is sendto(fd, *data, n, flags, *addr, len).
@@ -124,12 +125,12 @@ func (c call) receive(s sock, flags uint32, bufs func() ([][]byte, abi.Errno)) (
 }
 
 // message decodes the struct msghdr that argument 1 points to.
-func (c call) message() (m abi.Msghdr, errno abi.Errno) {
-	b, ok := c.mem.Bytes(c.u32(1), abi.MsghdrSize)
+func (c call) message() (m layout.Msghdr, errno abi.Errno) {
+	b, ok := c.mem.Bytes(c.u32(1), layout.MsghdrSize)
 	if !ok {
 		return m, abi.EFAULT
 	}
-	if m = abi.DecodeMsghdr(b); m.IovLen > iovMax {
+	if m = layout.DecodeMsghdr(b); m.IovLen > iovMax {
 		return m, abi.EMSGSIZE
 	}
 	return m, abi.OK
@@ -177,7 +178,7 @@ func doSendmsg(c call, s sock) (int32, abi.Errno) {
 //
 //	0     4       8      12
 //	| len | level | type | data … | to a multiple of 4
-func (c call) filesAlong(m abi.Msghdr) (files []*memfs.File, errno abi.Errno) {
+func (c call) filesAlong(m layout.Msghdr) (files []*memfs.File, errno abi.Errno) {
 	if m.Control == 0 || m.ControlLen == 0 {
 		return nil, abi.OK
 	}
@@ -196,13 +197,13 @@ func (c call) filesAlong(m abi.Msghdr) (files []*memfs.File, errno abi.Errno) {
 			files = nil
 		}
 	}()
-	for len(b) >= abi.CmsghdrSize {
+	for len(b) >= layout.CmsghdrSize {
 		size := le.Uint32(b)
-		if size < abi.CmsghdrSize || size > uint32(len(b)) {
+		if size < layout.CmsghdrSize || size > uint32(len(b)) {
 			return files, abi.EINVAL
 		}
 		if le.Uint32(b[4:]) == abi.SOL_SOCKET && le.Uint32(b[8:]) == abi.SCM_RIGHTS {
-			for fds := b[abi.CmsghdrSize:size]; len(fds) >= 4; fds = fds[4:] {
+			for fds := b[layout.CmsghdrSize:size]; len(fds) >= 4; fds = fds[4:] {
 				f, errno := c.p.fds.get(int32(le.Uint32(fds)))
 				if errno != abi.OK {
 					return files, errno
@@ -246,15 +247,15 @@ func doRecvmsg(c call, s sock) (int32, abi.Errno) {
 
 // putFiles gives descriptors to files that came along and writes them as a
 // control message. It returns its size, and whether there was no room for all.
-func (c call) putFiles(m abi.Msghdr, files []*memfs.File, cloexec bool) (used uint32, cut bool) {
+func (c call) putFiles(m layout.Msghdr, files []*memfs.File, cloexec bool) (used uint32, cut bool) {
 	if len(files) == 0 {
 		return 0, false
 	}
 	room := 0
-	if m.Control != 0 && m.ControlLen >= abi.CmsghdrSize {
-		room = min(int(m.ControlLen-abi.CmsghdrSize)/4, len(files))
+	if m.Control != 0 && m.ControlLen >= layout.CmsghdrSize {
+		room = min(int(m.ControlLen-layout.CmsghdrSize)/4, len(files))
 	}
-	b := make([]byte, abi.CmsghdrSize)
+	b := make([]byte, layout.CmsghdrSize)
 	for i, f := range files {
 		if i >= room {
 			f.Close()
@@ -267,7 +268,7 @@ func (c call) putFiles(m abi.Msghdr, files []*memfs.File, cloexec bool) (used ui
 		}
 		b = le.AppendUint32(b, uint32(fd))
 	}
-	if len(b) == abi.CmsghdrSize {
+	if len(b) == layout.CmsghdrSize {
 		return 0, true
 	}
 	le.PutUint32(b, uint32(len(b)))

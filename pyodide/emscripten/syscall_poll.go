@@ -7,6 +7,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 // doPoll is poll(*pollfd, n, milliseconds). Without descriptors it is how the
@@ -27,7 +28,7 @@ func (c call) poll() (int32, abi.Errno) {
 	if n > uint32(c.p.fds.max) {
 		return 0, abi.EINVAL
 	}
-	fds, ok := c.mem.Bytes(c.u32(0), n*abi.PollfdSize)
+	fds, ok := c.mem.Bytes(c.u32(0), n*layout.PollfdSize)
 	if !ok {
 		return 0, abi.EFAULT
 	}
@@ -50,8 +51,8 @@ func (c call) poll() (int32, abi.Errno) {
 
 // ready fills in the revents and counts the descriptors that have some.
 func (d *descriptors) ready(fds []byte) (count int32) {
-	for ; len(fds) > 0; fds = fds[abi.PollfdSize:] {
-		e := abi.DecodePollfd(fds)
+	for ; len(fds) > 0; fds = fds[layout.PollfdSize:] {
+		e := layout.DecodePollfd(fds)
 		var r abi.Events
 		if e.FD >= 0 { // negative: to be ignored
 			if f, errno := d.get(e.FD); errno == abi.OK && f.Flags()&abi.O_PATH == 0 {
@@ -60,7 +61,7 @@ func (d *descriptors) ready(fds []byte) (count int32) {
 				r = abi.POLLNVAL
 			}
 		}
-		abi.PutRevents(fds, r)
+		layout.PutRevents(fds, r)
 		if r != 0 {
 			count++
 		}
@@ -75,8 +76,8 @@ type polled struct {
 }
 
 func (d *descriptors) polled(fds []byte) (list []polled) {
-	for ; len(fds) > 0; fds = fds[abi.PollfdSize:] {
-		e := abi.DecodePollfd(fds)
+	for ; len(fds) > 0; fds = fds[layout.PollfdSize:] {
+		e := layout.DecodePollfd(fds)
 		if f, errno := d.get(e.FD); errno == abi.OK {
 			list = append(list, polled{f, e.Events | abi.POLLERR | abi.POLLHUP})
 		}

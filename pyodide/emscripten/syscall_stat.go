@@ -3,13 +3,14 @@ package emscripten
 import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/pyodide/emscripten/layout"
 )
 
 // putStat writes the struct stat whose address is argument addr.
 func (c call) putStat(addr int, st abi.Stat) abi.Errno {
-	b, ok := c.mem.Bytes(c.u32(addr), abi.StatSize)
+	b, ok := c.mem.Bytes(c.u32(addr), layout.StatSize)
 	if ok {
-		st.Put(b)
+		layout.PutStat(b, &st)
 	}
 	return fault(ok)
 }
@@ -59,11 +60,11 @@ func doUtimensat(c call) abi.Errno {
 	now := abi.Timespec{Nsec: abi.UTIME_NOW}
 	atime, mtime := now, now
 	if addr := c.u32(2); addr != 0 {
-		b, ok := c.mem.Bytes(addr, 2*abi.TimespecSize)
+		b, ok := c.mem.Bytes(addr, 2*layout.TimespecSize)
 		if !ok {
 			return abi.EFAULT
 		}
-		atime, mtime = abi.DecodeTimespec(b), abi.DecodeTimespec(b[abi.TimespecSize:])
+		atime, mtime = layout.DecodeTimespec(b), layout.DecodeTimespec(b[layout.TimespecSize:])
 	}
 	find := atOrSelfNode(3)
 	if c.u32(1) == 0 {
@@ -79,13 +80,13 @@ func doStatfs(c call, _ *memfs.Node) abi.Errno { return c.putStatfs() }
 func doFstatfs(c call, _ *memfs.File) abi.Errno { return c.putStatfs() }
 
 func (c call) putStatfs() abi.Errno {
-	if c.u32(1) != abi.StatfsSize {
+	if c.u32(1) != layout.StatfsSize {
 		return abi.EINVAL
 	}
-	b, ok := c.mem.Bytes(c.u32(2), abi.StatfsSize)
+	b, ok := c.mem.Bytes(c.u32(2), layout.StatfsSize)
 	if ok {
 		st := c.p.fs.Statfs()
-		st.Put(b)
+		layout.PutStatfs(b, &st)
 	}
 	return fault(ok)
 }
@@ -97,7 +98,7 @@ func doGetdents64(c call) (int32, abi.Errno) {
 	if errno != abi.OK {
 		return 0, errno
 	}
-	size := c.u32(2) / abi.DirentSize * abi.DirentSize
+	size := c.u32(2) / layout.DirentSize * layout.DirentSize
 	if size == 0 {
 		return 0, abi.EINVAL
 	}
@@ -107,11 +108,11 @@ func doGetdents64(c call) (int32, abi.Errno) {
 	}
 	n := 0
 	errno = f.ReadDir(func(d abi.Dirent) bool {
-		if n+abi.DirentSize > len(b) {
+		if n+layout.DirentSize > len(b) {
 			return false
 		}
-		d.Put(b[n:])
-		n += abi.DirentSize
+		layout.PutDirent(b[n:], &d)
+		n += layout.DirentSize
 		return true
 	})
 	return int32(n), errno

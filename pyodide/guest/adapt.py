@@ -306,7 +306,6 @@ _CHANGES = {
     "multiprocessing.resource_tracker": _by("_coderunner_processes", "track_nothing"),
     "importlib.metadata": _metadata,
     "getpass": _by("_coderunner_getpass", "ask_plainly"),
-    "hypothesis.internal.charmap": _by("_coderunner_hypothesis", "know_codecs"),
     "locale": _locale,
     "lzma": _lzma,
     "numpy": _by("_coderunner_integers", "widen"),
@@ -325,7 +324,6 @@ _CHANGES = {
     "tqdm.std": _tqdm,
     "trio._core": _trio_core,
     "trio._core._run": _trio_run,
-    "typeguard._decorators": _by("_coderunner_typeguard", "parse_once"),
 }
 
 _EARLIER = {"matplotlib": _matplotlib}  # what is changed before a module is found

@@ -20,6 +20,7 @@ import (
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/userland/commands"
 	"coderunner/internal/userland/shell"
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/runners"
 )
 
@@ -72,7 +73,7 @@ func (r *Runner) Versions() map[string]string { return map[string]string{"bash":
 
 // Incomplete reports whether a text is the beginning of statements that go on in the
 // next line.
-func Incomplete(text string) bool { return shell.Incomplete(text) }
+func Incomplete(text string) bool { return parse.Incomplete(text) }
 
 // Commands returns the names of the commands that scripts find.
 func Commands() []string { return commands.Names() }

@@ -41,7 +41,7 @@ func (j *job) outcome(ctx context.Context, status kernel.Status, failure error) 
 	}
 	if j.Kernel != nil {
 		o.Usage.CPUMS = j.Kernel.CPU().Milliseconds()
-		o.Usage.PeakMemoryBytes, _ = j.FS.Usage()
+		o.Usage.PeakMemoryBytes = j.FS.Peak()
 	}
 	return o
 }

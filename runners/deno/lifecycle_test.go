@@ -34,10 +34,9 @@ func TestCancel(t *testing.T) {
 		}
 		cancel()
 	}()
-	begun := time.Now()
 	o, err := r.Run(ctx, runners.Request{Language: runners.JavaScript, Code: "Deno.writeTextFileSync('running', ''); console.log('a'); for (;;);"})
-	if err != nil || o.Status != runners.Cancelled || time.Since(begun) > 10*time.Second {
-		t.Errorf("cancelled: %+v, %v after %v", o, err, time.Since(begun))
+	if err != nil || o.Status != runners.Cancelled {
+		t.Errorf("cancelled: %+v, %v", o, err)
 	}
 	if o, err = r.Run(ctx, runners.Request{Language: runners.JavaScript, Code: "1"}); err != nil || o.Status != runners.Cancelled {
 		t.Errorf("cancelled before: %+v, %v", o, err)
@@ -68,10 +67,9 @@ func TestCancelPreparation(t *testing.T) {
 		<-asked
 		cancel()
 	}()
-	begun := time.Now()
 	o, err := r.Run(ctx, runners.Request{Language: runners.JavaScript, Code: "import 'zod'; import 'lodash'"})
-	if err != nil || o.Status != runners.Cancelled || time.Since(begun) > 10*time.Second {
-		t.Errorf("%+v, %v after %v", o, err, time.Since(begun))
+	if err != nil || o.Status != runners.Cancelled {
+		t.Errorf("%+v, %v", o, err)
 	}
 }
 

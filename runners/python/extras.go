@@ -9,6 +9,7 @@ import (
 
 	"coderunner/internal/recent"
 	"coderunner/pyodide"
+	"coderunner/runners/python/pypi"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
@@ -27,49 +28,6 @@ type extra struct {
 
 // extrasOf remembers the extras of installed packages, by tree.
 var extrasOf recent.Map[string, []extra]
-
-// general are extras that a word of the text says nothing about.
-var general = map[string]bool{
-	"all": true, "build": true, "ci": true, "complete": true, "default": true, "dev": true, "develop": true,
-	"developer": true, "doc": true, "docs": true, "example": true, "examples": true, "extra": true, "extras": true,
-	"full": true, "lint": true, "optional": true, "recommended": true, "release": true, "standard": true, "test": true,
-	"testing": true, "tests": true, "types": true, "typing": true,
-}
-
-// otherWords are words of the text that mean an extra of another name, or one project
-// of an extra.
-var otherWords = map[string]map[string]string{
-	"pandas":   {"hist": "plot", "boxplot": "plot", "gradient": "plot", "style": "output-formatting", "latex": "output-formatting", "markdown": "output-formatting"},
-	"networkx": {"pagerank": "scipy"}, // not matplotlib and pandas, which are in the same extra
-	"pydantic": {"EmailStr": "email", "NameEmail": "email"},
-	"qrcode":   {"make": "pil", "make_image": "pil"},
-}
-
-// usedBy are projects that functions of a submodule import, though no extra that a
-// word means has them: plotly.express makes frames of pandas from lists.
-var usedBy = map[string]string{"plotly.express": "pandas"}
-
-// wantedBy are projects that a package refuses a name without, or does less, though
-// they are in extras that no word means, or in none. The first is preferred.
-var wantedBy = map[string]map[string][]string{
-	"networkx": {
-		"pagerank": {"numpy"}, "layout": {"numpy"}, "numpy": {"numpy"}, "draw": {"matplotlib"}, "sparse": {"scipy"}, "spectrum": {"scipy"},
-		"adjacency_matrix": {"scipy"}, "incidence_matrix": {"scipy"}, "laplacian": {"scipy"}, "kamada": {"scipy"}, "hits": {"scipy"},
-	},
-	"sqlalchemy": {"create_async_engine": {"greenlet"}, "AsyncSession": {"greenlet"}},
-	"sympy":      {"plot": {"matplotlib"}, "plot3d": {"matplotlib"}},
-	"starlette": {
-		"TestClient": {"httpx2", "httpx"}, "Jinja2Templates": {"jinja2"}, "SessionMiddleware": {"itsdangerous"},
-		"UploadFile": {"python-multipart"}, "File": {"python-multipart"}, "Form": {"python-multipart"}, "form": {"python-multipart"},
-	},
-}
-
-// wantedByText are likewise projects that a package needs for what a text of the
-// program names: lambdify(x, e, "numpy"), jwt.encode(payload, key, "RS256").
-var wantedByText = map[string]map[string]string{
-	"pyjwt": {"RS256": "cryptography", "RS512": "cryptography", "ES256": "cryptography", "PS256": "cryptography", "EdDSA": "cryptography"},
-	"sympy": {"numpy": "numpy", "scipy": "scipy"},
-}
 
 // maxExtras bounds the requirements that are prepared.
 const maxExtras = 20
@@ -125,9 +83,13 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 	in.mu.Lock()
 	packages := slices.SortedFunc(maps.Values(in.installed), func(a, b resolver.Package) int { return strings.Compare(a.Name, b.Name) })
 	in.mu.Unlock()
+	if len(packages) == 0 {
+		return nil, nil
+	}
+	known := pypi.Known()
 	for _, p := range packages {
 		meant := map[string]bool{}
-		for word, name := range otherWords[p.Name] {
+		for word, name := range known.Words[p.Name] {
 			meant[name] = meant[name] || words[word]
 		}
 		list := readExtras(p)
@@ -135,12 +97,12 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		if len(list) > 0 {
 			modules = topModules(p.Tree)
 		}
-		for name, any := range wantedBy[p.Name] {
+		for name, any := range known.Names[p.Name] {
 			if words[name] {
 				named = append(named, in.firstOf(any, list)...)
 			}
 		}
-		for text, project := range wantedByText[p.Name] {
+		for text, project := range known.Texts[p.Name] {
 			if slices.Contains(found.Texts, text) {
 				named = append(named, in.firstOf([]string{project}, list)...)
 			}
@@ -152,7 +114,7 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 			case have:
 			case meant[e.req.Name]:
 				used = append(used, e.req)
-			case general[e.name]:
+			case slices.Contains(known.GeneralExtras, e.name):
 			case imported || slices.Contains(found.Texts, e.req.Name):
 				named = append(named, e.req)
 			case words[e.name] || meant[e.name]:
@@ -160,7 +122,7 @@ func (in *installer) extras(found *pyodide.Analysis) (named, used []requirement.
 			}
 		}
 	}
-	for module, project := range usedBy {
+	for module, project := range known.Submodules {
 		if _, have := in.has(project); !have && submodules[module] && in.present(module) {
 			used = append(used, requirement.Requirement{Name: project})
 		}

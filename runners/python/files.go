@@ -65,7 +65,7 @@ func (j *job) writeProgram() error {
 
 // leave takes the files that the program left.
 func (j *job) leave() error {
-	j.missed = j.procs.fs.Misses()
+	j.missed = j.procs.FS.Misses()
 	home, err := fs.Sub(j.in.Files(), pyodide.Home[1:])
 	if err != nil {
 		return err

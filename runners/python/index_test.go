@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,17 +16,18 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"coderunner/cache"
-	"coderunner/internal/fetch"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/versions"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
+	"coderunner/runners/python/process"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/snapshots"
+	"coderunner/runners/python/trusted"
 	"coderunner/runners/python/wheel/wheeltest"
 )
 
@@ -54,58 +54,9 @@ type indexFile struct {
 
 func newIndex(t *testing.T) *index {
 	x := &index{t: t, files: map[string][]indexFile{}, bodies: map[string][]byte{}}
-	for _, tool := range []struct{ project, name, sum string }{
-		{"micropip", versions.MicropipWheel, versions.MicropipSHA256},
-		{"packaging", versions.PackagingWheel, versions.PackagingSHA256},
-	} {
-		x.addFile(tool.project, indexFile{name: tool.name, sum: tool.sum}, realTool(t, tool.name, tool.sum))
-	}
 	x.server = httptest.NewServer(http.HandlerFunc(x.serve))
 	t.Cleanup(x.server.Close)
 	return x
-}
-
-// realTool returns a pinned wheel's bytes, from the cache that tests share.
-func realTool(t *testing.T, name, sum string) []byte {
-	t.Helper()
-	f := fetch.New(pyodidetest.Cache(t), fetch.Options{})
-	source := fetch.Source{URL: "https://index.invalid/" + name, Digest: cache.SHA256(sum), Name: name}
-	path, _, err := f.Blob(canceled(), source, nil)
-	if err != nil {
-		fetchTools(t, pyodidetest.Cache(t))
-		if path, _, err = f.Blob(canceled(), source, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-// canceled is for a Blob that must not go to the network.
-func canceled() context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	return ctx
-}
-
-// fetchTools has micropip fetched from the configured index, by a question whose
-// answer cannot be remembered: the cache may have evicted what gave it.
-func fetchTools(t *testing.T, c *cache.Cache) {
-	t.Helper()
-	r, err := New(Config{Cache: c, Index: os.Getenv("PIP_INDEX_URL"), NPMRegistry: os.Getenv("NPM_CONFIG_REGISTRY")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	if err := r.Warm(context.Background(), []string{fmt.Sprintf("six!=0.%d", time.Now().UnixNano())}, nil); err != nil {
-		if os.Getenv("CI") == "" {
-			t.Skip(err)
-		}
-		t.Fatal(err)
-	}
 }
 
 // add publishes a wheel.
@@ -270,49 +221,9 @@ func newBase(t *testing.T, depends map[string][]string, wheels ...wheeltest.Whee
 	return b
 }
 
-// tools has the tools that install packages, unpacked and compiled: what a
-// cache has of them after its first answer.
-var tools struct {
-	sync.Once
-	trees fstest.MapFS
-}
-
-func (x *index) unpackTools() {
-	dir := x.t.TempDir()
-	run(x.t, x.runnerIn(base{}, false, dir), "1", "nowhere")
-	tools.trees = fstest.MapFS{}
-	err := filepath.WalkDir(filepath.Join(dir, "trees"), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || !e.Type().IsRegular() {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		b, err := os.ReadFile(path)
-		tools.trees[filepath.ToSlash(name)] = &fstest.MapFile{Data: b, Mode: 0o444}
-		return err
-	})
-	if err != nil {
-		x.t.Fatal(err)
-	}
-}
-
 // newRunner makes a runner with a cache of its own, the runtime that all tests
 // share, and this index.
 func (x *index) newRunner(b base, offline bool, dir string) *Runner {
-	x.t.Helper()
-	tools.Do(x.unpackTools)
-	if there, _ := os.ReadDir(dir); len(there) == 0 {
-		if err := os.CopyFS(dir, tools.trees); err != nil {
-			x.t.Fatal(err)
-		}
-	}
-	return x.runnerIn(b, offline, dir)
-}
-
-// runnerIn is newRunner on a cache as it is.
-func (x *index) runnerIn(b base, offline bool, dir string) *Runner {
 	x.t.Helper()
 	c, err := cache.Open(dir)
 	if err != nil {
@@ -334,19 +245,19 @@ func (x *index) runnerIn(b base, offline bool, dir string) *Runner {
 	}
 	rt := pyodidetest.Runtime(x.t)
 	res, err := resolver.New(resolver.Config{
-		Cache: c, Fetch: r.fetch, Trusted: trusted{rt}, Lock: b.lock, Index: url, Base: cmp.Or(b.url, "file://"+filepath.ToSlash(b.dir)),
+		Cache: c, Fetch: r.fetch, Trusted: trusted.Interpreters{Runtime: rt}, Lock: b.lock, Index: url, Base: cmp.Or(b.url, "file://"+filepath.ToSlash(b.dir)),
 	})
 	if err != nil {
 		x.t.Fatal(err)
 	}
 	done := make(chan struct{})
 	close(done)
-	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: newSnapshots(rt, c, r.log, true)}
-	e.files = sync.OnceValues(func() (*memfs.FS, error) { return newFiles(rt, r.cfg.Policy) })
+	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: snapshots.New(rt, c, r.log, true)}
+	e.files = sync.OnceValues(func() (*memfs.FS, error) { return process.NewFiles(rt, r.cfg.Policy) })
 	r.open = &opening{done: done, engine: e, waiters: map[*runners.ProgressFunc]bool{}}
 	x.t.Cleanup(func() {
 		r.cancel()
-		if err := errors.Join(e.snapshots.close(), c.Close()); err != nil {
+		if err := errors.Join(e.snapshots.Close(), c.Close()); err != nil {
 			x.t.Error(err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
+	"coderunner/runners/python/process"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
@@ -24,7 +25,7 @@ type job struct {
 	stdout *runners.Capture
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before start
-	procs  *processes      // of the program, nil before start
+	procs  *process.Table  // of the program, nil before start
 	net    *netpolicy.Run  // what it may reach, nil before start
 
 	suggestion string // the module that it may have meant

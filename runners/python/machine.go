@@ -50,24 +50,24 @@ func (r *Runner) Machine(ctx context.Context, req runners.Request) (m *Machine, 
 	if err := j.installExtras(ctx, found); err != nil {
 		return nil, err
 	}
-	if j.procs, err = j.engine.newProcesses(j.req.Limits.Memory); err != nil {
+	if err := j.newProcesses(); err != nil {
 		return nil, err
 	}
-	j.procs.serve(j)
+	j.procs.Serve(j.program())
 	var o pyodide.Options
 	o.Env = map[string]string{}
 	j.connect(&o)
-	sockets := netstack.New(netstack.Options{Outside: o.Network, Refused: o.Refused, Reserve: j.procs.fs.Reserve, Unreserve: j.procs.fs.Unreserve})
-	j.procs.sockets = func() *netstack.Stack { return sockets }
+	sockets := netstack.New(netstack.Options{Outside: o.Network, Refused: o.Refused, Reserve: j.procs.FS.Reserve, Unreserve: j.procs.FS.Unreserve})
+	j.procs.Sockets = func() *netstack.Stack { return sockets }
 	release := j.release
 	j.release = func() { sockets.Close(); release() }
 	if err := j.openHostDirs(); err != nil {
 		return nil, err
 	}
-	if err := j.mountOn(j.procs.fs); err != nil {
+	if err := j.mountOn(j.procs.FS); err != nil {
 		return nil, err
 	}
-	return &Machine{FS: j.procs.fs, Kernel: j.procs.kernel, Network: j.net, Packages: j.pk.list(), job: j}, nil
+	return &Machine{FS: j.procs.FS, Kernel: j.procs.Kernel, Network: j.net, Packages: j.pk.list(), job: j}, nil
 }
 
 // Close ends the processes that are left.

@@ -18,6 +18,7 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/imports"
+	"coderunner/runners/python/pypi"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
@@ -126,7 +127,7 @@ func (in *installer) installModules(ctx context.Context, missing []pyodide.Impor
 // of the program's own: it imports a module of that, and the project has its name.
 func (in *installer) looksOwn(module string) bool {
 	name := imports.Project(module, in.lock.ByImport).Name
-	return instead[name] == "" && regexp.MustCompile(`(?m)^[ \t]*(?:from|import)[ \t]+`+regexp.QuoteMeta(name)+`\.\w`).MatchString(in.code)
+	return pypi.Known().Instead[name] == "" && regexp.MustCompile(`(?m)^[ \t]*(?:from|import)[ \t]+`+regexp.QuoteMeta(name)+`\.\w`).MatchString(in.code)
 }
 
 // projects returns requirements of the projects that have modules, and a module

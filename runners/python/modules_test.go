@@ -74,36 +74,6 @@ func TestSharedNames(t *testing.T) {
 	}
 }
 
-// TestTypeguard parses a module once, and shows typeguard no more of it than a
-// function needs.
-func TestTypeguard(t *testing.T) {
-	x := newIndex(t)
-	x.add(pure("typeguard", "4.0", map[string]string{
-		"typeguard/__init__.py": "",
-		"typeguard/_decorators.py": "import ast, inspect, sys\ndef instrument(f):\n" +
-			"  tree = ast.parse(inspect.getsource(sys.modules[f.__module__]))\n  f.tree = ast.unparse(ast.fix_missing_locations(tree)); return tree.body[1].body[0]\n",
-		"checked.py": "import os\nclass A:\n  def f(self): pass\n  @property\n  def f(self): return 1\n  def g(self): pass\nx = {}\ndef h(): return lambda: 0\n",
-	}))
-	o := run(t, x.newRunner(base{}, false, t.TempDir()), `from typeguard._decorators import instrument
-import checked
-g = checked.A.g
-assert instrument(g) is instrument(g)
-f = checked.A.f.fget
-instrument(f)
-inner = checked.h()
-instrument(inner)
-[g.tree == """import os
-
-class A:
-
-    def g(self):
-        pass
-
-def h():
-    return lambda: 0""", 'return 1' in f.tree, 'g' in f.tree, 'pass' in f.tree, 'x = {}' in inner.tree]`)
-	value(t, o, "[True, True, False, False, True]")
-}
-
 // A name that no index has may be a slip.
 func TestMeantModules(t *testing.T) {
 	x := newIndex(t)
@@ -239,12 +209,7 @@ sorted(n for n in sys.stdlib_module_names if not n.startswith('_') and n not in 
 	if missing.Result == nil {
 		t.Fatalf("%+v", missing.Error)
 	}
-	for name := range notHere {
-		if !strings.Contains(missing.Result.Text, "'"+name+"'") {
-			t.Errorf("%s is there", name)
-		}
-	}
-	if n := strings.Count(missing.Result.Text, ",") + 1; n != len(notHere) {
-		t.Errorf("%d modules are missing, %d are known to be: %s", n, len(notHere), missing.Result.Text)
+	if want := "['curses', 'ensurepip', 'idlelib', 'msvcrt', 'nt', 'tkinter', 'turtle', 'turtledemo', 'venv', 'winreg', 'winsound']"; missing.Result.Text != want {
+		t.Errorf("missing are %s, and rows are for %s", missing.Result.Text, want)
 	}
 }

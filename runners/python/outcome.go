@@ -46,12 +46,14 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 				o.Error.Message += fmt.Sprintf(": a program's files share its limit of %d MiB of memory (CODE_RUNNER_MEMORY on the server)", limits.Memory>>20)
 			}
 			if o.Error != nil {
-				j.explain(ctx, o)
+				j.explain(ctx, o, res)
 			}
 		}
 	case pyodide.Interrupted, pyodide.Stopped:
 		o.exceeded(runners.TimedOut, limits)
-		o.Error.Message += j.limitHint(o.Error.Traceback, res)
+		if text := j.hint(o.Error, res); text != "" {
+			o.Error.Message += "\n" + text
+		}
 	case pyodide.Flooded:
 		o.exceeded(runners.OutputLimit, limits)
 	case pyodide.Cancelled:
@@ -60,20 +62,6 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		j.died(o, res)
 	}
 	return o.Outcome
-}
-
-// limitHint returns what to do about a program that its time limit ended, a line
-// of its own, or "".
-func (j *job) limitHint(traceback string, res *pyodide.Result) string {
-	switch {
-	case j.uncalled || traceback == "" && serves.MatchString(j.req.Code) || serving(traceback):
-		return "\n" + noServer
-	case j.ahead && importedBy(traceback) != "":
-		return fmt.Sprintf("\nThe import had %.1f s of a processor: run the program again, for what its packages import is kept.", res.CPUTime.Seconds())
-	case j.threadless:
-		return "\n" + threadless
-	}
-	return ""
 }
 
 // noSpace is Python's message for ENOSPC.

@@ -80,13 +80,13 @@ func popular(t *testing.T, r *Runner, logs *observer.ObservedLogs, name string) 
 	tops := strings.Split(strings.NewReplacer("[", "", "]", "", "'", "", " ", "").Replace(o.Result.Text), ",")
 	code := fmt.Sprintf("import sys\nhad = %q in sys.modules\nimport %s\nhad", tops[0], strings.Join(tops, ", "))
 	s := r.open.engine.snapshots
-	s.waits = false
+	s.Waits = false
 	logs.TakeAll()
 	if o = call(code); o.Error != nil {
 		t.Logf("%s | does not import | %s: %s", name, o.Error.Type, firstLine(o.Error.Message))
 		return
 	}
-	s.builder.Wait()
+	s.Builder.Wait()
 	least := time.Hour
 	for range 5 {
 		begun := runnertest.ProcessorTime(t)

@@ -51,6 +51,7 @@ import (
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/snapshots"
 )
 
 // Config configures a [Runner].
@@ -106,13 +107,13 @@ type engine struct {
 	rt        *pyodide.Runtime
 	lock      *lockfile.Lock
 	resolver  *resolver.Resolver
-	snapshots *snapshots
-	files     func() (*memfs.FS, error) // see newFiles
+	snapshots *snapshots.Store
+	files     func() (*memfs.FS, error) // see process.NewFiles
 }
 
 // close frees the engine. No run may be in progress.
 func (e *engine) close() error {
-	return errors.Join(e.snapshots.close(), e.rt.Close())
+	return errors.Join(e.snapshots.Close(), e.rt.Close())
 }
 
 // opening is an engine being opened. Its results are set when done is closed.

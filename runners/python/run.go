@@ -2,7 +2,6 @@ package python
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -10,14 +9,14 @@ import (
 	"syscall"
 	"time"
 
-	"go.uber.org/zap"
-
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/notebook"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
+	"coderunner/runners/python/pypi"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/snapshots"
 )
 
 // Run runs one program. See [runners.Runner].
@@ -118,10 +117,6 @@ func (j *job) installImports(ctx context.Context, found *pyodide.Analysis) error
 	return in.installModules(ctx, in.missing(missing))
 }
 
-// importedLater has what packages import at their first use, in every program: with it
-// in the snapshot, pydantic's first class takes 5 ms of processor time instead of 90.
-var importedLater = map[string][]string{"pydantic": {"pydantic:fields", "pydantic:types", "pydantic.plugin:_loader"}}
-
 // chooseSnapshot looks for a snapshot with the program's imports to run on, unless
 // a session has its own.
 func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
@@ -130,35 +125,40 @@ func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
 	}
 	begun := time.Now()
 	defer func() { j.pk.spent(begun) }()
-	r := recipe{mounts: j.pk.mounts()}
+	r := snapshots.Recipe{Mounts: j.pk.mounts()}
 	for _, w := range found.Imports {
 		if !w.Optional {
-			r.modules = append(r.modules, w.Name)
+			r.Modules = append(r.Modules, w.Name)
 		}
 	}
 	for _, m := range found.Members {
 		if pkg, name, _ := strings.Cut(m, ":"); j.pk.importsMember(pkg, name) {
-			r.modules = append(r.modules, m)
+			r.Modules = append(r.Modules, m)
 		}
 	}
-	for _, m := range r.modules { // only those that are there: versions differ
-		for _, late := range importedLater[m] {
+	for _, m := range r.Modules {
+		if len(j.pk.installed) == 0 {
+			break
+		}
+		for _, late := range pypi.Known().Late[m] { // only those that are there: versions differ
 			if pkg, name, _ := strings.Cut(late, ":"); j.pk.importsMember(pkg, name) {
-				r.modules = append(r.modules, late)
+				r.Modules = append(r.Modules, late)
 			}
 		}
 	}
-	if len(r.modules) > 0 && !j.brings && !j.pip.used {
-		slices.Sort(r.modules)
-		z, release := j.engine.snapshots.forRecipe(ctx, r, j.needs(), j.req.Limits.Timeout)
+	if len(r.Modules) > 0 && !j.brings && !j.pip.used {
+		slices.Sort(r.Modules)
+		z, release := j.engine.snapshots.Find(ctx, r, j.needs(), j.req.Limits.Timeout)
 		if z != nil {
 			j.snapshot, j.release = z, release
 		}
-		j.ahead = z == nil && !j.engine.snapshots.builder.Failed(r.key())
+		j.ahead = z == nil && !j.engine.snapshots.Builder.Failed(r.Key())
 	}
 }
 
-func (j *job) needs() needs { return needs{j.req.Limits.Memory, hostdirs.Environment(j.r.cfg.Policy)} }
+func (j *job) needs() snapshots.Needs {
+	return snapshots.Needs{Memory: j.req.Limits.Memory, Env: hostdirs.Environment(j.r.cfg.Policy)}
+}
 
 // errAnalysisLimit is the cause of an analysis that exceeds the time limit.
 var errAnalysisLimit = errors.New("the program takes too long to parse")
@@ -200,18 +200,18 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 		return nil, err
 	}
 	if j.req.Misses {
-		if err := j.procs.fs.WatchMisses(pyodide.Home); err != nil {
+		if err := j.procs.FS.WatchMisses(pyodide.Home); err != nil {
 			return nil, err
 		}
 	}
 	j.req.Progress.Report(runners.Progress{Phase: "run"})
-	j.procs.sockets = j.in.Sockets
+	j.procs.Sockets = j.in.Sockets
 	if j.live != nil {
 		j.in.Sockets().Uncalled() // of an earlier call
 	}
-	unnote := j.procs.note(j.procs.main, j.in)
+	unnote := j.procs.Note(j.procs.Main, j.in)
 	ended := j.req.Signals.Pass(j.signal)
-	res, left, err := j.procs.run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
+	res, left, err := j.procs.Run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
 		return j.in.Run(ctx, pyodide.Program{
 			Code:        j.req.Code,
 			Filename:    shownName(j.req),
@@ -245,62 +245,13 @@ const unseen = 2 * time.Second
 
 // signal sends the program a signal. One that it cannot see ends it.
 func (j *job) signal(s syscall.Signal) {
-	main, pending := j.procs.main, j.in.SignalPending()
+	main, pending := j.procs.Main, j.in.SignalPending()
 	main.Signal(kernel.Signal(s))
 	time.AfterFunc(unseen, func() {
 		if pending() {
 			main.Die(kernel.Signal(s))
 		}
 	})
-}
-
-// openHostDirs opens the directories of the host that the program may use, until
-// letGo. A session's interpreter has them already.
-func (j *job) openHostDirs() (err error) {
-	if j.live != nil {
-		return nil
-	}
-	if j.host, err = hostdirs.Open(j.r.cfg.Policy, j.r.cfg.Cache.Root()); err != nil {
-		return err
-	}
-	snapshot := j.release
-	j.release = func() { snapshot(); j.host.Close() }
-	return nil
-}
-
-// letGo ends what the job holds. What a session keeps is not the job's any more.
-func (j *job) letGo() {
-	switch {
-	case j.live != nil && j.in == nil: // it was not used
-		j.r.sessions.Put(j.req.Session.Key, j.live)
-	case j.live != nil:
-		j.live.close(j.r.log)
-	case j.in != nil:
-		if err := j.in.Close(); err != nil {
-			j.r.log.Error("close an interpreter", zap.Error(err))
-		}
-	}
-	j.release()
-}
-
-// calls returns what the program may ask the host for.
-func (j *job) calls() map[string]pyodide.Call {
-	calls := maps.Clone(j.procs.calls)
-	calls["display"] = pyodide.Call{MaxArgument: 2 * runners.MaxDisplay, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
-		var d struct {
-			MIME, Data, Plain string
-			Omitted           uint32
-		}
-		if err := json.Unmarshal(argument, &d); err != nil {
-			return nil, errors.New("a display is an object of three strings")
-		}
-		if d.Omitted > 0 {
-			j.shown.Omit(int(d.Omitted))
-			return nil, nil
-		}
-		return nil, j.shown.Add(d.MIME, d.Data, d.Plain)
-	}}
-	return calls
 }
 
 // prepare opens the runtime and installs the packages that the request names.
@@ -317,28 +268,4 @@ func (j *job) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	return j.pk.install(ctx, resolver.Request{Requirements: j.reqs})
-}
-
-// start makes the interpreter j.in, which stays nil on error.
-func (j *job) start(ctx context.Context) (err error) {
-	begun := time.Now()
-	defer func() { j.pk.spent(begun) }()
-	env := hostdirs.Environment(j.r.cfg.Policy)
-	env["LD_LIBRARY_PATH"] = sharedLibraries + ":" + pyodide.SitePackages // as upstream
-	o := pyodide.Options{
-		From:   j.snapshot,
-		Memory: j.req.Limits.Memory,
-		Stdin:  j.req.Stdin,
-		Stdout: j.stdout,
-		Stderr: j.stderr,
-		Env:    env,
-	}
-	if err := j.makeProcesses(&o); err != nil {
-		return err
-	}
-	if j.continued == nil {
-		j.in, err = j.engine.rt.New(ctx, o)
-		return err
-	}
-	return j.startSession(ctx, o)
 }

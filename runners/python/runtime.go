@@ -13,7 +13,10 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
+	"coderunner/runners/python/process"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/snapshots"
+	"coderunner/runners/python/trusted"
 )
 
 // engine returns the engine, opening it if need be. All waiting runs receive the
@@ -104,14 +107,14 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		return nil, err
 	}
 	e.rt = rt
-	e.files = sync.OnceValues(func() (*memfs.FS, error) { return newFiles(rt, r.cfg.Policy) })
+	e.files = sync.OnceValues(func() (*memfs.FS, error) { return process.NewFiles(rt, r.cfg.Policy) })
 	e.resolver, err = resolver.New(resolver.Config{
-		Cache: r.cfg.Cache, Fetch: r.fetch, Trusted: trusted{e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
+		Cache: r.cfg.Cache, Fetch: r.fetch, Trusted: trusted.Interpreters{Runtime: e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
 	})
 	if err != nil {
 		return nil, errors.Join(err, e.rt.Close())
 	}
-	e.snapshots = newSnapshots(e.rt, r.cfg.Cache, r.log, r.cfg.MaxIdle == 0) // a server has MaxIdle > 0
+	e.snapshots = snapshots.New(e.rt, r.cfg.Cache, r.log, r.cfg.MaxIdle == 0) // a server has MaxIdle > 0
 	return e, nil
 }
 

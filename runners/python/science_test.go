@@ -166,9 +166,9 @@ state`), "[47, 68, 25, 67, 83]")
 			parent, name, _ := strings.Cut(module, ".")
 			code := "import sys\nhad = '" + module + "' in sys.modules\nfrom " + parent + " import " + name + "\nhad"
 			s := r.open.engine.snapshots
-			s.waits = false
+			s.Waits = false
 			run(t, r, code)
-			s.builder.Wait()
+			s.Builder.Wait()
 			value(t, run(t, r, code), "True")
 		})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide"
+	"coderunner/runners/python/process"
 	"coderunner/runners/python/resolver"
 )
 
@@ -107,5 +108,5 @@ func entryPoints(r io.Reader) (points []entryPoint, err error) {
 // script returns what pip would write for the entry point.
 func (p entryPoint) script() string {
 	first, _, _ := strings.Cut(p.object, ".")
-	return fmt.Sprintf("#!%s\nimport sys\nfrom %s import %s\nif __name__ == \"__main__\":\n    sys.exit(%s())\n", executable, p.module, first, p.object)
+	return fmt.Sprintf("#!%s\nimport sys\nfrom %s import %s\nif __name__ == \"__main__\":\n    sys.exit(%s())\n", process.Executable, p.module, first, p.object)
 }

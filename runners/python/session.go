@@ -19,6 +19,7 @@ import (
 	"coderunner/internal/pool"
 	"coderunner/pyodide"
 	"coderunner/runners"
+	"coderunner/runners/python/process"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 )
@@ -40,10 +41,13 @@ const (
 	maxLiveTime = 10 * time.Minute // idle
 )
 
+// maxModule bounds the modules of a session's directory that are analysed, in bytes.
+const maxModule = 4 << 20
+
 // live is a session's interpreter.
 type live struct {
 	in       *pyodide.Interp
-	procs    *processes
+	procs    *process.Table
 	release  func()                // of the snapshot that it was made of
 	state    string                // as which it was kept
 	threads  bool                  // a call ended with threads that still ran
@@ -228,7 +232,7 @@ func (j *job) sessionModules() (files []pyodide.File) {
 		return nil
 	}
 	for _, f := range j.req.Session.Files {
-		if strings.HasSuffix(f.Path, ".py") && f.Mode.IsRegular() && f.Size <= maxSource {
+		if strings.HasSuffix(f.Path, ".py") && f.Mode.IsRegular() && f.Size <= maxModule {
 			data, _ := f.Read() // populate reports the error
 			files = append(files, pyodide.File{Path: f.Path, Data: data})
 		}

@@ -73,7 +73,7 @@ sys.stdin.read(), six.version`, "('', '1.0')", fresh)
 		t.Errorf("%+v %+v", o.Error, o.Continued)
 	}
 	c.run("tasks", "import asyncio\nt = asyncio.create_task(asyncio.sleep(0))\nawait asyncio.sleep(0)\nt = asyncio.create_task(asyncio.sleep(9))")
-	if o := c.run("tasks", "await t"); o.Error == nil || !strings.Contains(o.Error.Traceback, tasksEnd) {
+	if o := c.run("tasks", "await t"); o.Error == nil || !strings.Contains(o.Error.Traceback, "A call's tasks end with it") {
 		t.Errorf("a task of an earlier call: %+v", o.Error)
 	}
 	if o := c.run("s", "%%time\npass"); !strings.Contains(o.Stdout, "Wall time:") {
@@ -233,7 +233,7 @@ func TestSessionEnds(t *testing.T) {
 		}
 	}
 	run("import threading, time\nt = threading.Thread(target=time.sleep, args=(60,), daemon=True); t.start()", func(*session.Call) {})
-	if o := run("while True: pass", limit); !strings.Contains(o.Error.Message, threadless) {
+	if o := run("while True: pass", limit); !strings.Contains(o.Error.Message, "ended with those calls") {
 		t.Errorf("a time-out after a thread was ended: %+v", o.Error)
 	}
 	o := c.run("s", "import os; pipe = os.pipe()")

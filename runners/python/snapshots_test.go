@@ -116,7 +116,7 @@ func TestSnapshotLate(t *testing.T) {
 	run := func() (noted []bool) {
 		r := x.newRunner(base{}, false, dir)
 		s := r.open.engine.snapshots
-		s.waits, s.wait = true, 100*time.Millisecond
+		s.Waits, s.Wait = true, 100*time.Millisecond
 		if _, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: "import looper", Limits: runners.Limits{Timeout: time.Second}}); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestSnapshotUnfit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := x.newRunner(base{}, false, t.TempDir())
 			s := r.open.engine.snapshots
-			s.builder.Close()
+			s.Builder.Close()
 			try := func(times int) {
 				t.Helper()
 				for range times {
@@ -176,21 +176,21 @@ func TestSnapshotUnfit(t *testing.T) {
 				}
 				return keys
 			}
-			s.waits = false
+			s.Waits = false
 			try(2)
 			if keys := wanted(); len(keys) != 0 {
 				t.Errorf("a server has noted that %q are wanted", keys)
 			}
-			s.waits = true
+			s.Waits = true
 			try(2)
 			if len(wanted()) != 1 {
 				t.Fatalf("%q are wanted, want one", wanted())
 			}
 			key := wanted()[0]
-			if !s.builder.Failed(key) {
+			if !s.Builder.Failed(key) {
 				t.Error("it is tried again and again")
 			}
-			if got := s.builder.Noted(t.Context(), "unfit", s.rt.SnapshotKey()+" "+key); got != c.noted {
+			if got := s.Builder.Noted(t.Context(), "unfit", r.open.engine.rt.SnapshotKey()+" "+key); got != c.noted {
 				t.Errorf("noted as unfit: %v", got)
 			}
 		})

@@ -52,7 +52,11 @@ var suffixes = map[runners.Language][]string{
 func Parse(name string, data []byte) (*Case, error) {
 	a := txtar.Parse(data)
 	c := &Case{Name: name, Promise: strings.TrimSpace(string(a.Comment)), sections: map[string]string{}}
+	var filename string
 	for _, f := range a.Files {
+		if strings.HasPrefix(f.Name, "main.") {
+			f.Name, filename = "ts", f.Name
+		}
 		if _, ok := c.sections[f.Name]; ok {
 			return nil, fmt.Errorf("section %s occurs twice", f.Name)
 		}
@@ -67,6 +71,9 @@ func Parse(name string, data []byte) (*Case, error) {
 		if err := d.Decode(c); err != nil {
 			return nil, fmt.Errorf("case.json: %w", err)
 		}
+	}
+	if filename != "" {
+		c.Filename = map[string]string{"ts": filename}
 	}
 	if c.Promise == "" {
 		return nil, fmt.Errorf("the comment has no promise")

@@ -11,8 +11,8 @@ import (
 	"coderunner/runners"
 )
 
-// compareOutcome lists how an outcome differs from what is wanted.
-func compareOutcome(out *runners.Outcome, want any) ([]string, error) {
+// Check lists how an outcome differs from what the case wants in a language.
+func (c *Case) Check(l runners.Language, out *runners.Outcome) ([]string, error) {
 	raw, err := json.Marshal(out)
 	if err != nil {
 		return nil, fmt.Errorf("marshal outcome: %w", err)
@@ -21,7 +21,7 @@ func compareOutcome(out *runners.Outcome, want any) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return compare("", got, want), nil
+	return c.Compare(l, got)
 }
 
 // Compare lists how an outcome, as the JSON of an object, differs from what the

@@ -62,7 +62,7 @@ func TestUnescape(t *testing.T) {
 
 // Every promise is made in both families, and says something.
 func TestPromises(t *testing.T) {
-	cases, err := load(promises)
+	cases, err := Load(promises, "testdata")
 	if err != nil {
 		t.Fatal(err)
 	}

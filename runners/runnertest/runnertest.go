@@ -8,6 +8,7 @@
 // The comment of a file is the promise. Then come
 //
 //	-- py --, -- ts --, -- js --   the program; JavaScript takes ts when there is no js
+//	-- main.tsx --, -- main.js --  instead of ts, for a program in a file of that name
 //	-- before.py --, -- before.ts --  a program to run first, which must succeed
 //	-- stdin --                    without its last newline when it ends in "<EOF>"
 //	-- args --                     one argument a line
@@ -48,7 +49,7 @@ type Options struct {
 	Offline bool // those that fetch packages
 	// Skip has the names of cases with the reason for leaving them out.
 	Skip map[string]string
-	Part int // run one in so many of the cases, others each day (package sample)
+	Part int // run one in so many of the cases (package sample)
 }
 
 // hostSecret is in the environment of the runner and must not be seen by
@@ -66,7 +67,7 @@ func Run(t *testing.T, r runners.Runner, languages []runners.Language) {
 // RunWith is [Run] without some of the cases.
 func RunWith(t *testing.T, r runners.Runner, languages []runners.Language, o Options) {
 	t.Setenv(hostSecret, "s3cret")
-	cases, err := load(promises)
+	cases, err := Load(promises, "testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,11 +136,7 @@ func (c *Case) run(t *testing.T, r runners.Runner, l runners.Language) {
 			t.Errorf("%s\ntwice the same: %s", c.Promise, out.Result.Text)
 		}
 	}
-	want, err := c.want(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	diffs, err := compareOutcome(out, want)
+	diffs, err := c.Check(l, out)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,14 +159,14 @@ func checkShape(t *testing.T, out *runners.Outcome) {
 	}
 }
 
-// load reads the cases of a file system.
-func load(fsys fs.FS) ([]*Case, error) {
-	names, err := fs.Glob(fsys, "testdata/*.txtar")
+// Load reads the cases of a directory, in the order of their names.
+func Load(fsys fs.FS, dir string) ([]*Case, error) {
+	names, err := fs.Glob(fsys, path.Join(dir, "*.txtar"))
 	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("load promises: there are none")
+		return nil, fmt.Errorf("load cases: there are none in %s", dir)
 	}
 	var cases []*Case
 	for _, name := range names {

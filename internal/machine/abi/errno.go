@@ -11,14 +11,13 @@ import (
 	"sync"
 )
 
-// Errno is a system call's outcome: OK (zero) or one of Emscripten's errno
-// numbers. A system call returns its negative.
+// Errno is a system call's outcome: OK (zero) or an errno number.
 //
 // Errno implements error so that host code can wrap it, but an OK stored in an
 // error is not nil: use Err at that boundary.
 type Errno uint16
 
-// The errno numbers of Emscripten that the host uses, which are WASI's and not
+// The errno numbers that the machine itself uses, which are WASI's and not
 // Linux's. errnos.txt has all, with Linux's second.
 const (
 	OK              Errno = 0
@@ -132,9 +131,9 @@ func Errnos() []Errno {
 	return slices.Clone(order)
 }
 
-// LinuxNumbers returns Linux's number for each of the guest's, in order. EFBIG
-// has one of its own: CPython's C code takes an OSError with Linux's, 27, for
-// EINTR, and would write again for ever.
+// LinuxNumbers returns Linux's number for each errno, in order. EFBIG has one of
+// its own: a program that takes Linux's, 27, for EINTR, which is 27 here, would
+// write again for ever.
 func LinuxNumbers() [][2]int32 {
 	var pairs [][2]int32
 	for _, e := range slices.Sorted(slices.Values(Errnos())) {
@@ -151,7 +150,7 @@ func (e Errno) Linux() int {
 	return int(e)
 }
 
-// MarshalJSON writes Linux's number, which is what Python programs see.
+// MarshalJSON writes Linux's number.
 func (e Errno) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(e.Linux()), 10), nil
 }
@@ -163,7 +162,7 @@ func (e Errno) Name() string {
 	return cmp.Or(l.name, fmt.Sprintf("errno %d", uint16(e)))
 }
 
-// Text is what the guest's strerror returns, or "".
+// Text is what strerror(3) returns, or "".
 func (e Errno) Text() string {
 	l, _ := e.line()
 	return l.text

@@ -1,7 +1,6 @@
 package abi
 
-// Flags of open(2) (musl arch/generic/bits/fcntl.h). They are uint32 since a
-// guest passes them in an i32.
+// Flags of open(2) (musl arch/generic/bits/fcntl.h).
 const (
 	O_RDONLY    uint32 = 0
 	O_WRONLY    uint32 = 1
@@ -84,7 +83,7 @@ const (
 	PATH_MAX = 4096
 )
 
-// Requests of ioctl(2) that the guest's libc is known to make.
+// Requests of ioctl(2).
 const (
 	TCGETS     = 0x5401
 	TCSETS     = 0x5402

@@ -3,8 +3,7 @@
 // something outside, for a condition that another thread will make true, or because
 // others want to run; and it is told when one of them has waited for a time slice.
 //
-// It knows nothing of what the threads do: pyodide has the threads of a CPython
-// instance take turns.
+// It knows nothing of what the threads do.
 //
 // # Locking
 //

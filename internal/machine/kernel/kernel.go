@@ -2,7 +2,7 @@
 // functions, on one file system, with pids, process groups, signals, exit
 // statuses and limits.
 //
-// It knows neither interpreters nor the shell. Whoever runs a program makes a
+// It knows neither a language nor a shell. Whoever runs a program makes a
 // [Kernel] with the programs that its processes may execute; a [Program] reads
 // and writes the files of its [Process], and starts others through it.
 //
@@ -82,7 +82,7 @@ type Options struct {
 // of the program in a way that it cannot be told.
 var ErrMemory = errors.New("the program's memory limit is reached")
 
-// firstPID is the pid of the main process. It is what Emscripten's getpid returns.
+// firstPID is the pid of the main process.
 const firstPID = 42
 
 // initPID is the parent of the main process and of orphans. It is not in the

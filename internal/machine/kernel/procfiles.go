@@ -127,8 +127,8 @@ func (p *Process) comm() string {
 	return name[:min(len(name), 15)]
 }
 
-// state returns the letter and the word of the process's state. Whether an interpreter
-// waits is not known: the main one is said to run.
+// state returns the letter and the word of the process's state. Whether a program
+// that is measured from outside waits is not known: the main one is said to run.
 func (p *Process) state() (letter, word string) {
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()

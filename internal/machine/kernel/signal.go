@@ -9,7 +9,7 @@ import (
 	"coderunner/internal/machine/abi"
 )
 
-// Signal is a signal's number, as Linux and Emscripten have it.
+// Signal is a signal's number, as Linux has it.
 type Signal uint8
 
 // The signals that the host sends or treats by name.

@@ -21,5 +21,8 @@ func (s *Stack) Enter(frame int) bool {
 	return true
 }
 
+// Used returns how many bytes are taken.
+func (s *Stack) Used() int { return s.used }
+
 // Leave gives back what Enter took.
 func (s *Stack) Leave(frame int) { s.used -= frame }

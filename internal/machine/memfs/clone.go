@@ -21,12 +21,12 @@ func (fsys *FS) Clone(maxBytes int64) *FS {
 	if fsys.bytes.beside != nil {
 		c.countNames()
 	}
-	c.root = cloneNode(fsys.root, nil, c.time())
+	c.root = cloneNode(fsys.root, nil, now())
 	return c
 }
 
-// cloneLocked copies the entries of the directory that n is a clone of, once.
-func (fsys *FS) cloneLocked(n *Node) {
+// cloneEntries copies the entries of the directory that n is a clone of, once.
+func (n *Node) cloneEntries() {
 	d := n.dir()
 	if d.origin == nil {
 		return

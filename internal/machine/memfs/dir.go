@@ -6,23 +6,23 @@ import (
 
 // childLocked returns the node called name in the directory n, or nil. It loads
 // pending mounts.
-func (fsys *FS) childLocked(n *Node, name string) (*Node, abi.Errno) {
-	if e := fsys.loadLocked(n); e != abi.OK {
+func (in *inodes) childLocked(n *Node, name string) (*Node, abi.Errno) {
+	if e := in.loadLocked(n); e != abi.OK {
 		return nil, e
 	}
 	if e := n.dir().entries[name]; e != nil {
-		fsys.attachLowerLocked(n, e.node, name)
+		n.attachLower(e.node, name)
 		return e.node, abi.OK
 	}
 	if n.dir().lower != nil {
-		return fsys.lookupHostLocked(n, name)
+		return n.lookupHost(name)
 	}
 	return nil, abi.OK
 }
 
 // addLocked adds a name to the directory n and charges it.
-func (fsys *FS) addLocked(n *Node, name string, child *Node) abi.Errno {
-	if fsys.bytes.beside != nil && fsys.bytes.left() < nameCost || !fsys.names.take(1) {
+func (in *inodes) addLocked(n *Node, name string, child *Node) abi.Errno {
+	if in.bytes.beside != nil && in.bytes.left() < nameCost || !in.names.take(1) {
 		return abi.ENOSPC
 	}
 	n.dir().insert(name, child)
@@ -32,21 +32,21 @@ func (fsys *FS) addLocked(n *Node, name string, child *Node) abi.Errno {
 		child.nlink++ // its own "."
 		n.nlink++     // its ".."
 	}
-	fsys.touchLocked(n)
+	n.touch()
 	return abi.OK
 }
 
 // readDirLocked emits the entries in memory of the directory n behind cookie; see
 // File.ReadDir. It returns the cookie of the last entry that emit took, and
 // whether emit took them all.
-func (fsys *FS) readDirLocked(n *Node, cookie int64, emit func(abi.Dirent) bool) (last int64, all bool, errno abi.Errno) {
+func (in *inodes) readDirLocked(n *Node, cookie int64, emit func(abi.Dirent) bool) (last int64, all bool, errno abi.Errno) {
 	if n.nlink == 0 {
 		return cookie, false, abi.ENOENT
 	}
-	if e := fsys.loadLocked(n); e != abi.OK {
+	if e := in.loadLocked(n); e != abi.OK {
 		return cookie, false, e
 	}
-	fsys.accessedLocked(n)
+	n.accessed()
 	d := n.dir()
 	if cookie < cookieDot {
 		if !emit(abi.Dirent{Ino: n.inode(), Off: cookieDot, Type: abi.DT_DIR, Name: "."}) {

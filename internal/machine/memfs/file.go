@@ -50,7 +50,7 @@ func (fsys *FS) newOpen(flags uint32) *File {
 func (fsys *FS) NewFile(s Stream, flags, mode uint32) *File {
 	f := fsys.newOpen(flags)
 	f.stream = s
-	t := fsys.time()
+	t := now()
 	f.stat = abi.Stat{
 		Dev: 1, Ino: fsys.lastIno.Add(1), Mode: mode, Nlink: 1,
 		Blksize: 4096, Atime: t, Mtime: t, Ctime: t,
@@ -236,7 +236,7 @@ func (f *File) readAt(p []byte, off int64) (int, abi.Errno) {
 		return 0, abi.EISDIR // nothing else gets here
 	}
 	if len(p) > 0 {
-		f.fsys.accessedLocked(f.node)
+		f.node.accessed()
 	}
 	return f.node.data().readAt(p, off), abi.OK
 }
@@ -260,7 +260,7 @@ func (f *File) writeAt(p []byte, off int64) (n int, end int64, e abi.Errno) {
 	}
 	n, e = d.writeAt(&f.fsys.bytes, p, off)
 	if n > 0 {
-		f.fsys.touchLocked(f.node)
+		f.node.touch()
 	}
 	return n, off + int64(n), e
 }

@@ -10,22 +10,22 @@ import (
 )
 
 // addLayer marks n as changed, so that importlib looks into it again.
-func (n *Node) addLayer(fsys *FS, l layer) {
+func (n *Node) addLayer(in *inodes, l layer) {
 	n.dir().pending = append(n.dir().pending, l)
-	fsys.touchLocked(n)
+	n.touch()
 }
 
 // loadLocked lists the pending layers of the directory n. After an error the
 // remaining ones are tried again the next time.
-func (fsys *FS) loadLocked(n *Node) abi.Errno {
-	fsys.cloneLocked(n)
+func (in *inodes) loadLocked(n *Node) abi.Errno {
+	n.cloneEntries()
 	for len(n.dir().pending) > 0 {
 		l := n.dir().pending[0]
 		list, err := fs.ReadDir(l.fsys, l.dir)
 		if err != nil {
 			return errnoOf(err)
 		}
-		if e := fsys.mergeLocked(n, l, list); e != abi.OK {
+		if e := in.mergeLocked(n, l, list); e != abi.OK {
 			return e
 		}
 		n.dir().pending = n.dir().pending[1:]
@@ -35,7 +35,7 @@ func (fsys *FS) loadLocked(n *Node) abi.Errno {
 }
 
 // mergeLocked adds the entries of one layer to the directory n, all or none.
-func (fsys *FS) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
+func (in *inodes) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
 	d := n.dir()
 	added := 0
 	for _, e := range list {
@@ -43,7 +43,7 @@ func (fsys *FS) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
 			added++
 		}
 	}
-	if !fsys.mounted.take(int64(added)) {
+	if !in.mounted.take(int64(added)) {
 		return abi.ENOMEM
 	}
 	for _, e := range list {
@@ -54,17 +54,17 @@ func (fsys *FS) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
 		old := d.entries[name]
 		switch {
 		case old == nil && e.IsDir():
-			dir := fsys.newDir(n, name, 0o555)
+			dir := in.newDir(n, name, 0o555)
 			dir.readonly, dir.nlink = true, 2
 			dir.dir().pending = []layer{{l.fsys, at}}
 			d.insert(name, dir)
 			n.nlink++
 		case old == nil:
-			file := fsys.newNode(&source{fsys: l.fsys, path: at, entry: e}, 0o444)
+			file := in.newNode(&source{fsys: l.fsys, path: at, entry: e}, 0o444)
 			file.readonly, file.nlink = true, 1
 			d.insert(name, file)
 		case e.IsDir() && old.node.IsDir():
-			old.node.addLayer(fsys, layer{l.fsys, at})
+			old.node.addLayer(in, layer{l.fsys, at})
 		}
 	}
 	return abi.OK
@@ -80,9 +80,9 @@ func mountable(e fs.DirEntry) bool {
 	return e.IsDir() || e.Type().IsRegular()
 }
 
-// lookupHostLocked returns a node for the name in n's lower directory, nil if
+// lookupHost returns a node for the name in n's lower directory, nil if
 // there is none.
-func (fsys *FS) lookupHostLocked(n *Node, name string) (*Node, abi.Errno) {
+func (n *Node) lookupHost(name string) (*Node, abi.Errno) {
 	o := n.dir().lower.join(name)
 	st, e := o.dir.Lstat(o.name)
 	switch e {
@@ -109,9 +109,9 @@ func (fsys *FS) lookupHostLocked(n *Node, name string) (*Node, abi.Errno) {
 	return c, abi.OK
 }
 
-// attachLowerLocked sets the lower directory of child, a node in memory that n
+// attachLower sets the lower directory of child, a node in memory that n
 // holds by name, if both n's lower directory and child have one.
-func (fsys *FS) attachLowerLocked(n, child *Node, name string) {
+func (n *Node) attachLower(child *Node, name string) {
 	if n.dir().lower == nil || child.dir() == nil || child.dir().lower != nil || child.dir().opaque {
 		return
 	}

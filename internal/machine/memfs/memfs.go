@@ -3,9 +3,8 @@
 // and directories of the host ([HostDir]). It is the only file system that a
 // guest program sees.
 //
-// It knows no system call and no guest memory: package emscripten decodes
-// calls, keeps descriptor numbers and the working directory, and calls here. What
-// an operation means is Linux's behaviour for a user without privileges, down
+// It knows no system call, no descriptor number and no working directory: whoever
+// runs a program keeps those, and calls here. What an operation means is Linux's behaviour for a user without privileges, down
 // to the errno; outcomes are abi.Errno values, abi.OK for success. Functions
 // for the host (those that return error) take absolute paths and are not
 // stopped by permission bits.
@@ -35,9 +34,9 @@
 //
 // # Locking
 //
-// FS.mu guards every node, directory entry and chunk of one FS: methods of FS
-// that end in Locked, and those of Node, directory, contents and source, are
-// called with it held. It is also held while a HostDir does anything but
+// FS.mu guards every node, directory entry and chunk of one FS: methods of FS and
+// inodes that end in Locked, and those of Node, directory, contents and source,
+// are called with it held. It is also held while a HostDir does anything but
 // transfer a file's data, and while a mounted directory is first listed or a
 // mounted file's size first looked up; never while a mounted file's data is
 // read, while a Stream is called, or while anything blocks. File.mu guards a
@@ -60,11 +59,8 @@
 package memfs
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
-	"sync"
-	"sync/atomic"
 
 	"coderunner/internal/machine/abi"
 )
@@ -77,117 +73,27 @@ type Options struct {
 	MaxMounted int   // cached nodes of mounts; 0: 1<<18
 }
 
-// FS is one file system. It is safe for concurrent use. Its methods are the
-// operations of POSIX, each in the file of its kind: one lock guards all nodes, so
-// they belong to one type.
+// FS is one file system. It is safe for concurrent use. Its own methods are the
+// operations of POSIX on paths, each in the file of its kind; those on nodes are
+// its inodes'.
 type FS struct {
-	mu   sync.Mutex // guards the nodes, see the package comment
-	root *Node
-
-	lastIno atomic.Uint64
-	bytes   budget // file data, symlink targets, pipe buffers
-	names   budget // directory entries in memory
-	mounted budget // directory entries of mounts
-	handles budget // open files of mounts and HostDirs
-
+	inodes
+	root   *Node
 	locks  locks
 	misses *misses // nil: not watched
 }
 
-const (
-	defaultMaxBytes   = 512 << 20
-	defaultMaxNodes   = 1 << 16
-	defaultMaxMounted = 1 << 18
-
-	// nameCost is what a name takes at most, with its node, in bytes.
-	nameCost = 768
-
-	// maxHandles bounds the files of the host that are open at once: the host
-	// has few, for all its interpreters.
-	maxHandles = 256
-)
-
 // New returns a file system with an empty root directory (mode 0755).
 func New(o Options) *FS {
 	fsys := &FS{}
-	fsys.bytes.max = cmp.Or(o.MaxBytes, defaultMaxBytes)
-	fsys.names.max = int64(cmp.Or(o.MaxNodes, defaultMaxNodes))
-	fsys.mounted.max = int64(cmp.Or(o.MaxMounted, defaultMaxMounted))
-	fsys.handles.max = maxHandles
-	if o.NamesCount {
-		fsys.countNames()
-	}
+	fsys.bound(o)
 	fsys.root = fsys.newDir(nil, "", 0o755)
 	fsys.root.nlink = 2
 	return fsys
 }
 
-func (fsys *FS) countNames() {
-	fsys.bytes.beside = func() int64 { return nameCost * fsys.names.used.Load() }
-}
-
 // Root returns the root directory.
 func (fsys *FS) Root() *Node { return fsys.root }
-
-// Statfs describes the file system: its budgets and what is left of them.
-func (fsys *FS) Statfs() abi.Statfs {
-	const block = 4096
-	const tmpfsMagic = 0x01021994
-	blocks, free := uint64(fsys.bytes.max)/block, uint64(fsys.bytes.left())/block
-	if free == blocks && free > 0 {
-		free-- // the root's: programs take a file system of which nothing is used for an odd one
-	}
-	return abi.Statfs{
-		Type: tmpfsMagic, Bsize: block, Frsize: block,
-		Blocks: blocks, Bfree: free, Bavail: free,
-		Files: uint64(fsys.names.max), Ffree: uint64(fsys.names.left()),
-		Namelen: abi.NAME_MAX,
-	}
-}
-
-// Usage returns what the budgets are charged with.
-func (fsys *FS) Usage() (bytes int64, nodes int) {
-	return fsys.bytes.used.Load(), int(fsys.names.used.Load())
-}
-
-// Reserve charges n bytes that someone else holds for the guest to MaxBytes,
-// if they are within. Unreserve gives them back.
-func (fsys *FS) Reserve(n int64) bool { return fsys.bytes.take(n) }
-
-// Unreserve gives n bytes back that Reserve has charged.
-func (fsys *FS) Unreserve(n int64) { fsys.bytes.give(n) }
-
-// budget is a number of things that may exist at once.
-type budget struct {
-	used   atomic.Int64
-	max    int64
-	beside func() int64 // what others use of it; nil: nothing
-}
-
-// take charges n and reports whether it was within the budget; if not, it charges
-// nothing.
-func (b *budget) take(n int64) bool {
-	for {
-		used := b.used.Load()
-		if n > b.max-used-b.others() {
-			return false
-		}
-		if b.used.CompareAndSwap(used, used+n) {
-			return true
-		}
-	}
-}
-
-func (b *budget) give(n int64) { b.used.Add(-n) }
-
-func (b *budget) left() int64 { return max(0, b.max-b.used.Load()-b.others()) }
-
-func (b *budget) others() int64 {
-	if b.beside == nil {
-		return 0
-	}
-	return b.beside()
-}
 
 // pathError is e as the host's callers want it; nil for OK.
 func pathError(op, path string, e abi.Errno) error {

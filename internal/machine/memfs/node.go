@@ -1,59 +1,69 @@
 package memfs
 
 import (
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"coderunner/internal/machine/abi"
 )
 
-func (fsys *FS) newNode(k kind, perm uint32) *Node {
-	t := fsys.time()
+// inodes are the nodes of an FS: it makes them, charges and refunds them, and does
+// what POSIX does to one whose path is found. It knows no paths.
+type inodes struct {
+	mu      sync.Mutex // guards the nodes, see the package comment
+	lastIno atomic.Uint64
+	budgets
+}
+
+func (in *inodes) newNode(k kind, perm uint32) *Node {
+	t := now()
 	return &Node{
 		kind: k, perm: perm & 0o7777,
-		ino: fsys.lastIno.Add(1), atime: t, mtime: t, ctime: t,
+		ino: in.lastIno.Add(1), atime: t, mtime: t, ctime: t,
 	}
 }
 
-func (fsys *FS) time() abi.Timespec { return timestamp(time.Now()) }
+func now() abi.Timespec { return timestamp(time.Now()) }
 
 // timestamp truncates t to whole microseconds: the guest's os.utime sets no finer
 // times, and a copy must not look older than its original.
 func timestamp(t time.Time) abi.Timespec { return abi.NewTimespec(t.Truncate(time.Microsecond)) }
 
-// touchLocked records that n's contents changed.
-func (fsys *FS) touchLocked(n *Node) {
-	n.mtime = fsys.time()
+// touch records that n's contents changed.
+func (n *Node) touch() {
+	n.mtime = now()
 	n.ctime = n.mtime
 	n.unlisted = false
 }
 
-// accessedLocked updates an access time that is not after the last change
+// accessed updates an access time that is not after the last change
 // (relatime).
-func (fsys *FS) accessedLocked(n *Node) {
+func (n *Node) accessed() {
 	if !n.readonly && (!n.mtime.Before(n.atime) || !n.ctime.Before(n.atime)) {
-		n.atime = fsys.time()
+		n.atime = now()
 	}
 }
 
 // unnameLocked accounts for the removal of one of n's names.
-func (fsys *FS) unnameLocked(n *Node) {
+func (in *inodes) unnameLocked(n *Node) {
 	n.nlink--
-	n.ctime = fsys.time()
-	fsys.names.give(1)
-	fsys.releaseLocked(n)
+	n.ctime = now()
+	in.names.give(1)
+	in.releaseLocked(n)
 }
 
 // releaseLocked refunds what n holds once it has neither names nor open files.
-func (fsys *FS) releaseLocked(n *Node) {
+func (in *inodes) releaseLocked(n *Node) {
 	if n.nlink > 0 || n.opens > 0 {
 		return
 	}
 	switch k := n.kind.(type) {
 	case *contents:
-		k.truncate(&fsys.bytes, 0)
-		k.unshare(fsys)
+		k.truncate(&in.bytes, 0)
+		k.unshare(&in.budgets)
 	case *symlink:
-		fsys.bytes.give(int64(len(k.target)))
+		in.bytes.give(int64(len(k.target)))
 		k.target = ""
 	}
 }
@@ -62,9 +72,9 @@ func (fsys *FS) releaseLocked(n *Node) {
 func (n *Node) dead() bool { return n.nlink == 0 && n.opens == 0 }
 
 // Stat returns n's struct stat.
-func (fsys *FS) Stat(n *Node) abi.Stat {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
+func (in *inodes) Stat(n *Node) abi.Stat {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if n.host != nil {
 		return n.restat()
 	}
@@ -108,12 +118,12 @@ func (n *Node) may(who actor, mask uint32) bool {
 
 // Access checks the R_OK, W_OK and X_OK bits of mode against the owner's
 // permission bits: EACCES, or EROFS for W_OK on a read-only mount.
-func (fsys *FS) Access(n *Node, mode uint32) abi.Errno {
+func (in *inodes) Access(n *Node, mode uint32) abi.Errno {
 	if mode&^7 != 0 {
 		return abi.EINVAL
 	}
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if s := n.src(); s != nil {
 		s.learn(n)
 	}
@@ -127,24 +137,24 @@ func (fsys *FS) Access(n *Node, mode uint32) abi.Errno {
 }
 
 // Readlink returns the target of the symlink n; EINVAL for other nodes.
-func (fsys *FS) Readlink(n *Node) (string, abi.Errno) {
+func (in *inodes) Readlink(n *Node) (string, abi.Errno) {
 	link := n.link()
 	if link == nil {
 		return "", abi.EINVAL
 	}
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if n.dead() {
 		return "", abi.ENOENT
 	}
-	fsys.accessedLocked(n)
+	n.accessed()
 	return link.target, abi.OK
 }
 
 // Chmod sets the permission bits (0o7777) of n. EOPNOTSUPP for symlinks.
-func (fsys *FS) Chmod(n *Node, perm uint32) abi.Errno {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
+func (in *inodes) Chmod(n *Node, perm uint32) abi.Errno {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	switch {
 	case n.readonly:
 		return abi.EROFS
@@ -154,15 +164,15 @@ func (fsys *FS) Chmod(n *Node, perm uint32) abi.Errno {
 		return n.host.dir.Chmod(n.host.name, perm&0o777)
 	}
 	n.perm = perm & 0o7777
-	n.ctime = fsys.time()
+	n.ctime = now()
 	return abi.OK
 }
 
 // Chown records the owner's ids; ^uint32(0) leaves one as it is. On entries of a
 // HostDir it does nothing.
-func (fsys *FS) Chown(n *Node, uid, gid uint32) abi.Errno {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
+func (in *inodes) Chown(n *Node, uid, gid uint32) abi.Errno {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if n.readonly {
 		return abi.EROFS
 	}
@@ -175,28 +185,28 @@ func (fsys *FS) Chown(n *Node, uid, gid uint32) abi.Errno {
 	if gid != ^uint32(0) {
 		n.gid = gid
 	}
-	n.ctime = fsys.time()
+	n.ctime = now()
 	return abi.OK
 }
 
 // SetTimes sets the times of n. A Nsec of abi.UTIME_NOW or abi.UTIME_OMIT means
 // what it means to utimensat(2); other values outside [0, 1e9) are EINVAL.
-func (fsys *FS) SetTimes(n *Node, atime, mtime abi.Timespec) abi.Errno {
+func (in *inodes) SetTimes(n *Node, atime, mtime abi.Timespec) abi.Errno {
 	if !settable(atime) || !settable(mtime) {
 		return abi.EINVAL
 	}
 	if atime.Nsec == abi.UTIME_OMIT && mtime.Nsec == abi.UTIME_OMIT {
 		return abi.OK
 	}
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	if n.readonly {
 		return abi.EROFS
 	}
 	if n.host != nil {
 		return n.host.dir.SetTimes(n.host.name, atime, mtime)
 	}
-	now := fsys.time()
+	now := now()
 	set := func(to *abi.Timespec, t abi.Timespec) {
 		switch t.Nsec {
 		case abi.UTIME_OMIT:
@@ -218,12 +228,12 @@ func settable(t abi.Timespec) bool {
 
 // Truncate is truncate(2): it needs write permission on n. (File.Truncate is
 // ftruncate(2).)
-func (fsys *FS) Truncate(n *Node, size int64) abi.Errno {
+func (in *inodes) Truncate(n *Node, size int64) abi.Errno {
 	if size < 0 {
 		return abi.EINVAL
 	}
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	switch {
 	case n.IsDir():
 		return abi.EISDIR
@@ -241,11 +251,11 @@ func (fsys *FS) Truncate(n *Node, size int64) abi.Errno {
 		defer f.Close()
 		return f.Truncate(size)
 	}
-	return fsys.setSizeLocked(n, size)
+	return in.setSizeLocked(n, size)
 }
 
 // setSizeLocked cuts or extends the regular file n.
-func (fsys *FS) setSizeLocked(n *Node, size int64) abi.Errno {
+func (in *inodes) setSizeLocked(n *Node, size int64) abi.Errno {
 	switch {
 	case size > maxFileSize:
 		return abi.EFBIG
@@ -253,17 +263,17 @@ func (fsys *FS) setSizeLocked(n *Node, size int64) abi.Errno {
 		return abi.ENOENT // nothing would ever give its chunks back
 	}
 	if size != n.data().size {
-		n.data().truncate(&fsys.bytes, size)
+		n.data().truncate(&in.bytes, size)
 	}
-	fsys.touchLocked(n)
+	n.touch()
 	return abi.OK
 }
 
 // newDir returns a directory that has no entry in parent yet; a nil parent makes
 // it a root.
-func (fsys *FS) newDir(parent *Node, name string, perm uint32) *Node {
+func (in *inodes) newDir(parent *Node, name string, perm uint32) *Node {
 	d := &directory{parent: parent, name: name, cookie: cookieDotDot}
-	n := fsys.newNode(d, perm)
+	n := in.newNode(d, perm)
 	if parent == nil {
 		d.parent = n
 	}
@@ -307,10 +317,10 @@ func (n *Node) mayHost(mask uint32) bool {
 }
 
 // closeNode undoes openNode's count.
-func (fsys *FS) closeNode(n *Node) {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
+func (in *inodes) closeNode(n *Node) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
 	n.opens--
-	fsys.releaseLocked(n)
-	fsys.refundRemovedLocked(n)
+	in.releaseLocked(n)
+	in.refundRemovedLocked(n)
 }

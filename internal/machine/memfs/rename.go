@@ -147,8 +147,8 @@ func (fsys *FS) moveLocked(from, to location) {
 		to.parent.nlink++
 		n.dir().parent, n.dir().name = to.parent, to.name
 	}
-	fsys.touchLocked(from.parent)
-	fsys.touchLocked(to.parent)
-	n.ctime = fsys.time()
+	from.parent.touch()
+	to.parent.touch()
+	n.ctime = now()
 	n.unlisted = false
 }

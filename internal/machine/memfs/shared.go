@@ -76,7 +76,7 @@ func (c *contents) growShared(b *budget, size int64) abi.Errno {
 }
 
 // unshare lets go of the shared memory, which held all of the file.
-func (c *contents) unshare(fsys *FS) {
+func (c *contents) unshare(b *budgets) {
 	if c.shared == nil {
 		return
 	}
@@ -85,8 +85,8 @@ func (c *contents) unshare(fsys *FS) {
 		c.setChunk(i, nil)
 	}
 	c.held -= n
-	fsys.bytes.give(n)
-	fsys.handles.give(1)
+	b.bytes.give(n)
+	b.handles.give(1)
 	c.shared.Close()
 	c.shared = nil
 }

@@ -40,7 +40,7 @@ func (fsys *FS) State(except string) (list []Saved, err error) {
 // save lists the directory n, whose path is dir.
 func (fsys *FS) save(n *Node, dir, except string, list *[]Saved) error {
 	fsys.mu.Lock()
-	fsys.cloneLocked(n)
+	n.cloneEntries()
 	children := map[string]*Node{}
 	for name, e := range n.dir().entries {
 		children[name] = e.node
@@ -130,7 +130,7 @@ func (fsys *FS) nameOfLocked(n, dir *Node, at string) string {
 	if dir.dir() == nil {
 		return ""
 	}
-	fsys.cloneLocked(dir)
+	dir.cloneEntries()
 	for name, e := range dir.dir().entries {
 		if found := fsys.nameOfLocked(n, e.node, path.Join(at, name)); found != "" {
 			return found

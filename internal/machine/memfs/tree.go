@@ -88,14 +88,14 @@ func (fsys *FS) Mknod(dir *Node, path string, mode uint32) abi.Errno {
 }
 
 // newFile returns a regular file, a FIFO or a socket without a name.
-func (fsys *FS) newFile(typ, perm uint32) *Node {
+func (in *inodes) newFile(typ, perm uint32) *Node {
 	switch typ {
 	case abi.S_IFIFO:
-		return fsys.newNode(new(pipe), perm)
+		return in.newNode(new(pipe), perm)
 	case abi.S_IFSOCK:
-		return fsys.newNode(otherFile(typ), perm)
+		return in.newNode(otherFile(typ), perm)
 	}
-	return fsys.newNode(new(contents), perm)
+	return in.newNode(new(contents), perm)
 }
 
 // Symlink creates a symbolic link to target at path. In a HostDir it is EPERM:
@@ -150,7 +150,7 @@ func (fsys *FS) Link(oldDir *Node, oldPath string, newDir *Node, newPath string,
 	if e := fsys.addLocked(p.parent, p.name, n); e != abi.OK {
 		return e
 	}
-	n.ctime = fsys.time()
+	n.ctime = now()
 	return abi.OK
 }
 
@@ -200,7 +200,7 @@ func (fsys *FS) Unlink(dir *Node, path string) abi.Errno {
 		return o.dir.Remove(o.name, false)
 	}
 	p.parent.dir().remove(p.name)
-	fsys.touchLocked(p.parent)
+	p.parent.touch()
 	fsys.unnameLocked(p.node)
 	return abi.OK
 }
@@ -235,20 +235,20 @@ func (fsys *FS) Rmdir(dir *Node, path string) abi.Errno {
 		return e
 	}
 	p.parent.dir().remove(p.name)
-	fsys.touchLocked(p.parent)
+	p.parent.touch()
 	fsys.dropDirLocked(p.parent, p.node)
 	return abi.OK
 }
 
 // emptyDirLocked reports whether n is a directory that may be removed.
-func (fsys *FS) emptyDirLocked(n *Node) abi.Errno {
+func (in *inodes) emptyDirLocked(n *Node) abi.Errno {
 	switch {
 	case !n.IsDir():
 		return abi.ENOTDIR
 	case n.dir().mount || n.dir().lower != nil:
 		return abi.EBUSY
 	}
-	if e := fsys.loadLocked(n); e != abi.OK {
+	if e := in.loadLocked(n); e != abi.OK {
 		return e
 	}
 	if len(n.dir().entries) > 0 {
@@ -258,22 +258,22 @@ func (fsys *FS) emptyDirLocked(n *Node) abi.Errno {
 }
 
 // dropDirLocked ends the empty directory n, whose name in parent is removed.
-func (fsys *FS) dropDirLocked(parent, n *Node) {
+func (in *inodes) dropDirLocked(parent, n *Node) {
 	parent.nlink--
 	n.nlink = 0
-	n.ctime = fsys.time()
+	n.ctime = now()
 	n.dir().order, n.dir().removed = nil, 0
 	n.dir().charged = true
 	n.dir().parent.dir().pins++
-	fsys.refundRemovedLocked(n)
+	in.refundRemovedLocked(n)
 }
 
 // refundRemovedLocked refunds the charge of a removed directory once nothing
 // keeps it: an open directory keeps those above it, for "..".
-func (fsys *FS) refundRemovedLocked(n *Node) {
+func (in *inodes) refundRemovedLocked(n *Node) {
 	for n.dir() != nil && n.dir().charged && n.opens == 0 && n.dir().pins == 0 {
 		n.dir().charged = false
-		fsys.names.give(1)
+		in.names.give(1)
 		n = n.dir().parent
 		n.dir().pins--
 	}

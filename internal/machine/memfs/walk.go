@@ -81,7 +81,7 @@ func (fsys *FS) walkLocked(dir *Node, path string, f follow, who actor) (locatio
 			if links++; links > maxLinks {
 				return location{}, abi.ELOOP
 			}
-			fsys.accessedLocked(p.node)
+			p.node.accessed()
 			rest = link.target + after
 			if rest[0] == '/' {
 				cur = fsys.root

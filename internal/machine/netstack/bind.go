@@ -88,7 +88,7 @@ func (k *Socket) Bind(a Addr) abi.Errno {
 	if e != abi.OK || k.Type != abi.SOCK_DGRAM || k.Domain == abi.AF_UNIX || s.options.Outside == nil {
 		return e
 	}
-	return k.bindHost(a.IP)
+	return k.udp.bindHost(a.IP)
 }
 
 func (k *Socket) bindLocked(a Addr) abi.Errno {
@@ -222,64 +222,4 @@ func (s *Stack) boundLocked(typ uint32, ip netip.Addr, number uint16, fit func(*
 		}
 	}
 	return found
-}
-
-// maxBacklog is SOMAXCONN.
-const maxBacklog = 4096
-
-// Listen is listen(2). Where the Outside allows it, the socket listens on the
-// host's interface, too.
-func (k *Socket) Listen(backlog int32) abi.Errno {
-	s := k.stack
-	s.mu.Lock()
-	explicit := k.bound
-	e := k.listenLocked(backlog)
-	outside := s.options.Outside
-	network, at := k.hostNetworkLocked("tcp")
-	needed := e == abi.OK && explicit && k.host == nil && k.Domain != abi.AF_UNIX && outside != nil
-	s.serves = s.serves || e == abi.OK && k.Domain != abi.AF_UNIX
-	s.mu.Unlock()
-	if !needed {
-		return e
-	}
-	l, err := outside.Listen(s.ctx, network, at)
-	switch {
-	case unseen(err):
-		return abi.OK // inside it listens
-	case err != nil:
-		return errnoOf(err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if k.state != listening || k.host != nil {
-		l.Close()
-		return abi.OK
-	}
-	k.host, s.called = l, true // it may be, from now on
-	s.pumps.Go(func() { k.welcome(l) })
-	return abi.OK
-}
-
-func (k *Socket) listenLocked(backlog int32) abi.Errno {
-	switch {
-	case k.Type == abi.SOCK_DGRAM:
-		return abi.EOPNOTSUPP
-	case k.state != fresh && k.state != listening, !k.bound && k.Domain == abi.AF_UNIX:
-		return abi.EINVAL
-	}
-	if k.state == fresh && k.bound && k.Domain != abi.AF_UNIX {
-		for _, b := range k.stack.ports[port{k.Type, k.local.IP.Port()}] {
-			if b != k && b.state == listening && overlap(k, k.local.ip(), b, b.local.ip()) && !(k.opts.reusePort && b.opts.reusePort) {
-				return abi.EADDRINUSE
-			}
-		}
-	}
-	if e := k.autobindLocked(); e != abi.OK {
-		return e
-	}
-	if backlog < 0 || backlog > maxBacklog {
-		backlog = maxBacklog
-	}
-	k.state, k.backlog = listening, int(backlog)+1
-	return abi.OK
 }

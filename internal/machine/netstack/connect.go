@@ -18,7 +18,7 @@ func (k *Socket) Connect(ctx context.Context, to Addr) abi.Errno {
 		return e
 	}
 	if k.Type == abi.SOCK_DGRAM {
-		return k.connectOutside(ctx, dest, to)
+		return k.udp.connect(ctx, dest, to)
 	}
 	return k.dialOutside(dest, to)
 }
@@ -129,62 +129,4 @@ func (k *Socket) connectDatagramLocked(to Addr) (outside netip.AddrPort, e abi.E
 	k.state, k.remote = connected, k.show(ip, to.IP.Port())
 	k.local = k.show(k.sourceLocked(ip), k.local.IP.Port())
 	return outside, abi.OK
-}
-
-// callLocked connects k to a listening socket, or lets it wait until there is
-// room among those that it has to accept.
-func (k *Socket) callLocked(l *Socket) abi.Errno {
-	if len(l.accepts) >= l.backlog {
-		k.state = connecting
-		l.callers = append(l.callers, k)
-		return abi.EINPROGRESS
-	}
-	return k.meetLocked(l)
-}
-
-func (k *Socket) meetLocked(l *Socket) abi.Errno {
-	far, e := l.stack.newLocked(l.Domain, l.Type, l.Protocol)
-	if e != abi.OK {
-		return abi.ECONNREFUSED
-	}
-	far.state, far.peer, k.state, k.peer = connected, k, connected, far
-	far.opts.limit, far.opts.v6only = l.opts.limit, l.opts.v6only
-	far.local = l.local
-	if k.Domain == abi.AF_UNIX {
-		far.remote = k.local
-	} else {
-		k.stack.called = true
-		ip := k.remote.ip()
-		k.local = k.show(k.sourceLocked(ip), k.local.IP.Port())
-		far.local = far.show(ip, k.remote.IP.Port())
-		far.remote = far.show(k.local.ip(), k.local.IP.Port())
-	}
-	l.accepts = append(l.accepts, far)
-	l.Wake()
-	k.Wake()
-	return abi.OK
-}
-
-// Accept is accept(2): EAGAIN if nobody is there.
-func (k *Socket) Accept() (*Socket, Addr, abi.Errno) {
-	k.stack.mu.Lock()
-	defer k.stack.mu.Unlock()
-	switch {
-	case k.Type == abi.SOCK_DGRAM:
-		return nil, Addr{}, abi.EOPNOTSUPP
-	case k.state != listening:
-		return nil, Addr{}, abi.EINVAL
-	case len(k.accepts) == 0:
-		return nil, Addr{}, abi.EAGAIN
-	}
-	a := k.accepts[0]
-	k.accepts = k.accepts[1:]
-	for len(k.callers) > 0 && len(k.accepts) < k.backlog {
-		c := k.callers[0]
-		k.callers = k.callers[1:]
-		if c.state == connecting && c.meetLocked(k) != abi.OK {
-			c.failLocked(abi.ECONNREFUSED)
-		}
-	}
-	return a, a.remote, abi.OK
 }

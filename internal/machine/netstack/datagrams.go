@@ -46,10 +46,32 @@ func unseen(err error) bool {
 	return refused(err) || errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EADDRNOTAVAIL)
 }
 
-// bindHost binds a socket of UDP on the host's interfaces, too, if the Outside allows
+// datagrams are what a socket of UDP exchanges with the outside: by a socket on the
+// host's interfaces if it is bound there, else by a connection to each destination.
+type datagrams struct {
+	k *Socket
+
+	// Stack.mu guards what follows.
+	packets PacketConn                  // on the host's interfaces; nil: none
+	heard   map[netip.AddrPort]bool     // who sent to packets
+	flows   map[netip.AddrPort]net.Conn // by destination
+}
+
+// closeLocked closes what is open on the host.
+func (d *datagrams) closeLocked() {
+	if d.packets != nil {
+		d.packets.Close()
+	}
+	for _, c := range d.flows {
+		c.Close()
+	}
+	d.packets, d.heard, d.flows = nil, nil, nil
+}
+
+// bindHost binds the socket on the host's interfaces, too, if the Outside allows
 // it. A port that the program did not ask for is changed while the host uses it.
-func (k *Socket) bindHost(asked netip.AddrPort) abi.Errno {
-	s := k.stack
+func (d *datagrams) bindHost(asked netip.AddrPort) abi.Errno {
+	k, s := d.k, d.k.stack
 	for try := 0; ; try++ {
 		s.mu.Lock()
 		network, at := k.hostNetworkLocked("udp")
@@ -71,8 +93,8 @@ func (k *Socket) bindHost(asked netip.AddrPort) abi.Errno {
 		case !s.options.Reserve(linkCost):
 			e = abi.ENOBUFS
 		default:
-			k.packets = conn
-			s.pumps.Go(func() { k.hearAll(conn) })
+			d.packets = conn
+			s.pumps.Go(func() { d.hearAll(conn) })
 			s.mu.Unlock()
 			return abi.OK
 		}
@@ -92,8 +114,8 @@ func (k *Socket) bindHost(asked netip.AddrPort) abi.Errno {
 }
 
 // hearAll receives what comes to the host's interfaces.
-func (k *Socket) hearAll(conn PacketConn) {
-	s := k.stack
+func (d *datagrams) hearAll(conn PacketConn) {
+	k, s := d.k, d.k.stack
 	defer s.options.Unreserve(linkCost)
 	buf := make([]byte, maxDatagram)
 	for {
@@ -103,7 +125,7 @@ func (k *Socket) hearAll(conn PacketConn) {
 		}
 		s.mu.Lock()
 		if k.state != connected || from == netip.AddrPortFrom(k.remote.ip(), k.remote.IP.Port()) {
-			k.heardLocked(from)
+			d.heardLocked(from)
 			if _, e := k.addLocked([][]byte{buf[:n]}, k.show(from.Addr(), from.Port()), nil); e == abi.OK {
 				k.Wake()
 			}
@@ -113,11 +135,11 @@ func (k *Socket) hearAll(conn PacketConn) {
 }
 
 // heardLocked remembers who sent something from the outside.
-func (k *Socket) heardLocked(from netip.AddrPort) {
-	if k.heard == nil || len(k.heard) >= maxHeard {
-		k.heard = map[netip.AddrPort]bool{}
+func (d *datagrams) heardLocked(from netip.AddrPort) {
+	if d.heard == nil || len(d.heard) >= maxHeard {
+		d.heard = map[netip.AddrPort]bool{}
 	}
-	k.heard[from] = true
+	d.heard[from] = true
 }
 
 // noGroups is why datagrams to many receivers are refused.
@@ -138,20 +160,20 @@ func (k *Socket) refusesLocked(ip netip.Addr) bool {
 	return k.refusal != ""
 }
 
-// connectOutside connects a socket of UDP.
-func (k *Socket) connectOutside(ctx context.Context, dest netip.AddrPort, to Addr) abi.Errno {
-	s := k.stack
+// connect connects the socket to a destination in the outside.
+func (d *datagrams) connect(ctx context.Context, dest netip.AddrPort, to Addr) abi.Errno {
+	k, s := d.k, d.k.stack
 	s.mu.Lock()
-	packets := k.packets
+	packets := d.packets
 	s.mu.Unlock()
 	var from netip.Addr
 	if packets != nil {
 		if err := packets.Check(dest); err != nil {
-			_, e := k.sent(0, err, dest, Message{})
+			_, e := d.sent(0, err, dest, Message{})
 			return e
 		}
 	} else {
-		conn, e := k.flow(ctx, dest)
+		conn, e := d.flow(ctx, dest)
 		if e != abi.OK {
 			return e
 		}
@@ -168,11 +190,11 @@ func (k *Socket) connectOutside(ctx context.Context, dest netip.AddrPort, to Add
 	return abi.OK
 }
 
-// flow returns the connection of a UDP socket to a destination in the outside.
-func (k *Socket) flow(ctx context.Context, dest netip.AddrPort) (net.Conn, abi.Errno) {
-	s := k.stack
+// flow returns the connection to a destination.
+func (d *datagrams) flow(ctx context.Context, dest netip.AddrPort) (net.Conn, abi.Errno) {
+	k, s := d.k, d.k.stack
 	s.mu.Lock()
-	conn, outside := k.flows[dest], s.options.Outside
+	conn, outside := d.flows[dest], s.options.Outside
 	s.mu.Unlock()
 	if conn != nil {
 		return conn, abi.OK
@@ -193,24 +215,24 @@ func (k *Socket) flow(ctx context.Context, dest netip.AddrPort) (net.Conn, abi.E
 		conn.Close()
 		return nil, abi.ENOBUFS
 	}
-	if k.flows == nil {
-		k.flows = map[netip.AddrPort]net.Conn{}
+	if d.flows == nil {
+		d.flows = map[netip.AddrPort]net.Conn{}
 	}
-	for old, c := range k.flows {
-		if len(k.flows) < maxFlows {
+	for old, c := range d.flows {
+		if len(d.flows) < maxFlows {
 			break
 		}
 		c.Close()
-		delete(k.flows, old)
+		delete(d.flows, old)
 	}
-	k.flows[dest] = conn
-	s.pumps.Go(func() { k.hear(dest, conn) })
+	d.flows[dest] = conn
+	s.pumps.Go(func() { d.hear(dest, conn) })
 	return conn, abi.OK
 }
 
 // hear receives the datagrams of a flow.
-func (k *Socket) hear(dest netip.AddrPort, conn net.Conn) {
-	s := k.stack
+func (d *datagrams) hear(dest netip.AddrPort, conn net.Conn) {
+	k, s := d.k, d.k.stack
 	defer s.options.Unreserve(linkCost)
 	stop := context.AfterFunc(s.ctx, func() { conn.Close() })
 	defer stop()
@@ -218,12 +240,12 @@ func (k *Socket) hear(dest netip.AddrPort, conn net.Conn) {
 	for {
 		n, err := conn.Read(buf)
 		s.mu.Lock()
-		if k.state == closed || k.flows[dest] != conn {
+		if k.state == closed || d.flows[dest] != conn {
 			s.mu.Unlock()
 			return
 		}
 		if err != nil {
-			delete(k.flows, dest)
+			delete(d.flows, dest)
 			if k.state == connected {
 				k.err = errnoOf(err)
 			}
@@ -239,21 +261,22 @@ func (k *Socket) hear(dest netip.AddrPort, conn net.Conn) {
 	}
 }
 
-// sendOutside sends a datagram from the socket on the host's interfaces, if there is
+// send sends a datagram from the socket on the host's interfaces, if there is
 // one: its receiver expects it from that port.
-func (k *Socket) sendOutside(ctx context.Context, dest netip.AddrPort, m Message) (int, abi.Errno) {
+func (d *datagrams) send(ctx context.Context, dest netip.AddrPort, m Message) (int, abi.Errno) {
+	k := d.k
 	var b []byte
 	for _, part := range m.Data {
 		b = append(b, part...)
 	}
 	k.stack.mu.Lock()
-	packets := k.packets
+	packets := d.packets
 	k.stack.mu.Unlock()
 	if packets != nil {
 		n, err := packets.WriteTo(b, dest)
-		return k.sent(n, err, dest, m)
+		return d.sent(n, err, dest, m)
 	}
-	conn, e := k.flow(ctx, dest)
+	conn, e := d.flow(ctx, dest)
 	if e == abi.ECONNREFUSED && m.To != nil {
 		return m.size(), abi.OK // lost, as on a loopback where nobody listens
 	}
@@ -267,16 +290,17 @@ func (k *Socket) sendOutside(ctx context.Context, dest netip.AddrPort, m Message
 	return n, abi.OK
 }
 
-// sent is the end of a sendOutside from the host's interfaces. What is refused on the
+// sent is the end of a send from the host's interfaces. What is refused on the
 // loopback is lost, unless it is an answer.
-func (k *Socket) sent(n int, err error, dest netip.AddrPort, m Message) (int, abi.Errno) {
+func (d *datagrams) sent(n int, err error, dest netip.AddrPort, m Message) (int, abi.Errno) {
+	k := d.k
 	if err == nil {
 		return n, abi.OK
 	}
 	k.stack.mu.Lock()
 	defer k.stack.mu.Unlock()
 	k.refusal = err.Error()
-	switch lost := refused(err) && inside(dest.Addr()) && !k.heard[dest]; {
+	switch lost := refused(err) && inside(dest.Addr()) && !d.heard[dest]; {
 	case lost && m.To != nil:
 		return m.size(), abi.OK
 	case lost:

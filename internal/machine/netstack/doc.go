@@ -9,8 +9,7 @@
 // the package dials nothing by itself, and without an Outside there is nothing
 // else.
 //
-// It knows no system call and no guest memory: package emscripten decodes
-// calls. Outcomes are abi.Errno values with Linux's meaning. No method waits,
+// It knows no system call: whoever runs a program decodes those. Outcomes are abi.Errno values with Linux's meaning. No method waits,
 // but for [Socket.Wait], [Socket.Read], [Socket.Write], [Stack.Resolve] and
 // [Stack.Dial]: the others answer EAGAIN.
 //

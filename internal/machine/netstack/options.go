@@ -16,6 +16,12 @@ const (
 	optionCost = maxOption + 64
 )
 
+// Sizes of struct timeval, two words of 64 bits, and struct linger.
+const (
+	timevalSize = 16
+	lingerSize  = 8
+)
+
 // The options that join groups (netinet/in.h).
 const (
 	ipv6JoinGroup         = 20
@@ -60,7 +66,7 @@ func (k *Socket) setKnownLocked(level, name, number uint32, value []byte) (e abi
 		}
 		return abi.OK, true
 	case [2]uint32{abi.SOL_SOCKET, abi.SO_LINGER}:
-		if len(value) < abi.LingerSize {
+		if len(value) < lingerSize {
 			return abi.EINVAL, true
 		}
 		o.lingerOn, o.linger = on, binary.LittleEndian.Uint32(value[4:])
@@ -113,7 +119,7 @@ const tcpCongestion = 13
 
 // timeval decodes a struct timeval.
 func timeval(b []byte) (time.Duration, abi.Errno) {
-	if len(b) < abi.TimevalSize {
+	if len(b) < timevalSize {
 		return 0, abi.EINVAL
 	}
 	sec, usec := int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint64(b[8:]))
@@ -155,9 +161,9 @@ func (k *Socket) Option(level, name uint32) ([]byte, abi.Errno) {
 	}
 	switch {
 	case level == abi.SOL_SOCKET && (name == abi.SO_RCVTIMEO || name == abi.SO_SNDTIMEO):
-		return make([]byte, abi.TimevalSize), abi.OK
+		return make([]byte, timevalSize), abi.OK
 	case level == abi.SOL_SOCKET && name == abi.SO_LINGER:
-		return make([]byte, abi.LingerSize), abi.OK
+		return make([]byte, lingerSize), abi.OK
 	case level == abi.SOL_SOCKET && name == abi.SO_SNDBUF:
 		return number(defaultLimit)
 	case level == abi.IPPROTO_TCP && name == abi.TCP_MAXSEG:

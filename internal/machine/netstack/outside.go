@@ -114,43 +114,6 @@ func addrOf(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(at.Addr().WithZone(""), at.Port()), err == nil
 }
 
-// welcome accepts connections from the host's interfaces.
-func (k *Socket) welcome(l net.Listener) {
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		if far := k.arrived(conn); far != nil {
-			k.stack.pumps.Go(func() {
-				defer k.stack.options.Unreserve(linkCost)
-				k.stack.copy(far, conn)
-			})
-		}
-	}
-}
-
-// arrived puts a connection from the outside among those to accept and returns
-// its other end, or closes it.
-func (k *Socket) arrived(conn net.Conn) *Socket {
-	s := k.stack
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	from, _ := addrOf(conn.RemoteAddr())
-	if k.state == listening && len(k.accepts) < k.backlog && s.options.Reserve(linkCost) {
-		if a, e := s.newLocked(k.Domain, k.Type, k.Protocol); e == abi.OK {
-			far := a.joinLocked()
-			a.local, a.remote = k.local, a.show(from.Addr().Unmap(), from.Port())
-			k.accepts = append(k.accepts, a)
-			k.Wake()
-			return far
-		}
-		s.options.Unreserve(linkCost)
-	}
-	conn.Close()
-	return nil
-}
-
 // copy copies between a socket of ours, whose peer is the guest's, and a
 // connection until both directions have ended.
 func (s *Stack) copy(far *Socket, conn net.Conn) {

@@ -2,8 +2,6 @@ package netstack
 
 import (
 	"context"
-	"net"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -45,19 +43,10 @@ type Socket struct {
 	noWrite bool
 	told    bool // something was sent since the peer was closed
 
-	// Of a listening socket.
-	backlog int
-	accepts []*Socket // connected, waiting for accept
-	callers []*Socket // connecting, while accepts is full
-
-	blocked []*Socket // datagram senders that found in full
-
-	dial  context.CancelFunc          // ends an attempt to connect to the outside
-	flows map[netip.AddrPort]net.Conn // of UDP to the outside, by destination
-	host  net.Listener                // on the host's interfaces
-
-	packets PacketConn              // of UDP on the host's interfaces
-	heard   map[netip.AddrPort]bool // who sent to packets
+	listener listener
+	blocked  []*Socket          // datagram senders that found in full
+	dial     context.CancelFunc // ends an attempt to connect to the outside
+	udp      datagrams
 }
 
 // options are those of setsockopt that mean something.
@@ -75,10 +64,14 @@ func (k *Socket) Close() abi.Errno {
 	k.stack.mu.Lock()
 	files := k.closeLocked()
 	k.stack.mu.Unlock()
+	closeAll(files)
+	return abi.OK
+}
+
+func closeAll(files []*memfs.File) {
 	for _, f := range files {
 		f.Close()
 	}
-	return abi.OK
 }
 
 // closeLocked closes k and returns the files that were sent to it and never
@@ -93,32 +86,15 @@ func (k *Socket) closeLocked() (files []*memfs.File) {
 	if p := k.peer; p != nil && k.Type != abi.SOCK_DGRAM && k.state == connected {
 		p.hangUpLocked(reset)
 	}
-	for _, a := range k.accepts {
-		p := a.peer
-		files = append(files, a.closeLocked()...)
-		if p != nil {
-			p.hangUpLocked(true)
-		}
-	}
-	for _, c := range k.callers {
-		c.failLocked(abi.ECONNREFUSED)
-	}
+	files = k.listener.closeLocked()
 	for _, b := range k.blocked {
 		b.Wake()
 	}
-	if k.host != nil {
-		k.host.Close()
-	}
-	if k.packets != nil {
-		k.packets.Close()
-	}
+	k.blocked = nil
 	if k.dial != nil {
 		k.dial()
 	}
-	for _, c := range k.flows {
-		c.Close()
-	}
-	k.accepts, k.callers, k.blocked, k.host, k.flows, k.packets, k.heard = nil, nil, nil, nil, nil, nil, nil
+	k.udp.closeLocked()
 	files = append(files, k.in.drop(s)...)
 	k.state, k.peer = closed, nil
 	delete(s.sockets, k)
@@ -153,13 +129,17 @@ func (k *Socket) takeErrorLocked() abi.Errno {
 
 // Shutdown is shutdown(2).
 func (k *Socket) Shutdown(how uint32) abi.Errno {
+	var files []*memfs.File
+	defer func() { closeAll(files) }()
 	k.stack.mu.Lock()
 	defer k.stack.mu.Unlock()
 	switch {
 	case how > abi.SHUT_RDWR:
 		return abi.EINVAL
-	case k.state == listening:
-		k.abandonLocked()
+	case k.state == listening: // which wakes those that accept
+		files = k.listener.closeLocked()
+		k.state = fresh
+		k.Wake()
 		return abi.OK
 	case k.state != connected || k.peer == nil && !k.ended && k.Type != abi.SOCK_DGRAM:
 		return abi.ENOTCONN
@@ -176,25 +156,6 @@ func (k *Socket) Shutdown(how uint32) abi.Errno {
 	}
 	k.Wake()
 	return abi.OK
-}
-
-// abandonLocked makes a listening socket stop, which wakes those that accept.
-func (k *Socket) abandonLocked() {
-	for _, a := range k.accepts {
-		if a.peer != nil {
-			a.peer.hangUpLocked(true)
-		}
-		a.closeLocked()
-	}
-	for _, c := range k.callers {
-		c.failLocked(abi.ECONNREFUSED)
-	}
-	if k.host != nil {
-		k.host.Close()
-	}
-	k.accepts, k.callers, k.host = nil, nil, nil
-	k.state = fresh
-	k.Wake()
 }
 
 const (
@@ -224,7 +185,7 @@ func (k *Socket) Ready() (ev abi.Events) {
 	switch k.state {
 	case listening:
 		ev &^= readable
-		if len(k.accepts) > 0 {
+		if len(k.listener.accepts) > 0 {
 			ev |= readable
 		}
 	case connecting:

@@ -121,9 +121,7 @@ func (s *Stack) Close() {
 		files = append(files, k.closeLocked()...)
 	}
 	s.mu.Unlock()
-	for _, f := range files {
-		f.Close()
-	}
+	closeAll(files)
 	flush := time.AfterFunc(flushTime, s.cancel)
 	s.pumps.Wait()
 	flush.Stop()
@@ -185,6 +183,7 @@ func (s *Stack) newLocked(domain, typ, protocol uint32) (*Socket, abi.Errno) {
 		return nil, abi.ENOBUFS
 	}
 	k := &Socket{stack: s, Domain: domain, Type: typ, Protocol: protocol}
+	k.udp.k = k
 	k.local, k.remote = k.none(), k.none()
 	s.sockets[k] = struct{}{}
 	return k, abi.OK

@@ -181,7 +181,7 @@ func (k *Socket) sendDatagram(ctx context.Context, m Message) (int, abi.Errno) {
 	if e != abi.OK || !dest.IsValid() {
 		return n, e
 	}
-	return k.sendOutside(ctx, dest, m)
+	return k.udp.send(ctx, dest, m)
 }
 
 // sendInsideLocked sends a datagram on the loopback, or returns the destination

@@ -1,11 +1,15 @@
 package shell
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // Bounds of arithmetic: expressions within one another, and variables whose
@@ -28,7 +32,7 @@ type arithmetic struct {
 // sourceOf returns the text of a part of the expression.
 func (a *arithmetic) sourceOf(x syntax.ArithmExpr) string {
 	if a.inner == "" {
-		return a.sh.sourceOf(x)
+		return a.sh.src.Of(x)
 	}
 	from, to := x.Pos().Offset(), x.End().Offset()
 	return a.inner[min(from, to, uint(len(a.inner))):min(to, uint(len(a.inner)))]
@@ -89,7 +93,7 @@ func (a *arithmetic) value(s string) int64 {
 			return n
 		}
 	}
-	if validName(s) {
+	if parse.ValidName(s) {
 		return a.variable(s)
 	}
 	if a.sh.refs++; a.sh.refs > maxArithRefs {
@@ -103,9 +107,9 @@ func (a *arithmetic) value(s string) int64 {
 	}
 	defer func(text string) { a.inner = text }(a.inner)
 	a.inner = written
-	x, err := a.sh.parseArithm(s)
+	x, err := parse.Arithmetic(s)
 	if err != nil {
-		at, _ := arithmeticError(err)
+		at, _ := parse.ArithmeticError(err)
 		return a.malformed(written, strings.TrimLeft(written[min(at, len(s)):], " \t\n"))
 	}
 	if w, ok := x.(*syntax.Word); ok {
@@ -120,7 +124,7 @@ func (a *arithmetic) value(s string) int64 {
 }
 
 func (a *arithmetic) variable(name string) int64 {
-	s := a.sh.get(name)
+	s := a.sh.vars.Get(name)
 	if s == "" {
 		a.bound(name)
 		return 0
@@ -137,9 +141,9 @@ func (a *arithmetic) variable(name string) int64 {
 // bound fails under set -u if a variable that is read has no value. An array that has
 // one needs none at the index.
 func (a *arithmetic) bound(name string) {
-	name, _ = a.sh.resolve(name)
-	if v := a.sh.lookup(name); a.err == nil && a.sh.opts.nounset && (v == nil || !v.set) {
-		a.err = &expandError{name + ": unbound variable", true}
+	name, _ = a.sh.vars.Resolve(name)
+	if v := a.sh.vars.Lookup(name); a.err == nil && a.sh.opts.Nounset && (v == nil || !v.IsSet) {
+		a.err = &vars.Error{Msg: name + ": unbound variable", Fatal: true}
 	}
 }
 
@@ -176,7 +180,7 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 				if err != nil && a.err == nil {
 					a.err = err
 				}
-				return a.value(strings.Join(v.elems, " "))
+				return a.value(strings.Join(v.Elems, " "))
 			}
 		}
 	}
@@ -205,18 +209,18 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 		return
 	}
 	if p, ok := w.Parts[0].(*syntax.ParamExp); ok && p.Index != nil && !p.Dollar.IsValid() {
-		t.name, _ = a.sh.resolve(p.Param.Value)
-		v := a.sh.lookup(t.name)
-		if v != nil && v.kind == associative {
+		t.name, _ = a.sh.vars.Resolve(p.Param.Value)
+		v := a.sh.vars.Lookup(t.name)
+		if v != nil && v.Kind == vars.Associative {
 			var err error
 			if t.key, err = a.sh.key(p.Index); err == nil && t.key == "" {
-				err = errorf("%s[]: %w", t.name, errSubscript)
+				err = fmt.Errorf("%s[]: %w", t.name, vars.ErrSubscript)
 			}
 			if a.err == nil {
 				a.err = err
 			}
 		} else {
-			t.key = itoa(a.eval(p.Index))
+			t.key = strconv.FormatInt(a.eval(p.Index), 10)
 		}
 		if reads {
 			a.bound(t.name)
@@ -224,17 +228,17 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 		if !reads || a.err != nil {
 			return t, 0
 		}
-		e, err := a.sh.element(t.name, t.key)
+		e, err := a.sh.vars.Element(t.name, t.key)
 		if err != nil && a.err == nil {
 			a.err = err
 		}
-		return t, a.value(strings.Join(e.elems, " "))
+		return t, a.value(strings.Join(e.Elems, " "))
 	}
 	s, err := a.sh.literal(w)
 	if err != nil && a.err == nil {
 		a.err = err
 	}
-	if !validName(s) {
+	if !parse.ValidName(s) {
 		a.fail("attempted assignment to non-variable", "= ")
 		return
 	}
@@ -253,9 +257,9 @@ func (a *arithmetic) assign(t target, n int64) int64 {
 		return 0
 	}
 	if t.key != "" {
-		a.err = a.sh.setElement(t.name, t.key, itoa(n), false)
+		a.err = a.sh.vars.SetElement(t.name, t.key, strconv.FormatInt(n, 10), false)
 	} else {
-		a.err = a.sh.set(t.name, itoa(n))
+		a.err = a.sh.vars.Set(t.name, strconv.FormatInt(n, 10))
 	}
 	return n
 }

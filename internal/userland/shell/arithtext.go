@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // errNotOne ends an evaluation at an operand that expands to nothing or to an expression:
@@ -27,8 +30,8 @@ func word(r rune) bool {
 
 // arithmText evaluates the text that an expression expands to.
 func (sh *shell) arithmText(x syntax.ArithmExpr) (int64, error) {
-	s := sh.sourceOf(x) + sh.blanksBehind(x)
-	w, err := newParser().Document(&watched{s})
+	s := sh.src.Of(x) + sh.src.BlanksBehind(x)
+	w, err := parse.Document(s)
 	if err != nil {
 		return 0, err
 	}
@@ -41,48 +44,33 @@ func (sh *shell) arithmText(x syntax.ArithmExpr) (int64, error) {
 	return n, a.err
 }
 
-// blanksBehind returns the blanks before the parenthesis that ends an expression, which bash
-// shows with it.
-func (sh *shell) blanksBehind(x syntax.ArithmExpr) string {
-	to := int(x.End().Offset())
-	if to >= len(sh.src.text) {
-		return ""
-	}
-	rest := sh.src.text[to:]
-	after := strings.TrimLeft(rest, " ")
-	if !strings.HasPrefix(after, ")") {
-		return ""
-	}
-	return rest[:len(rest)-len(after)]
-}
-
 // rest returns the text of the expression from one of its parts on.
 func (a *arithmetic) rest(x syntax.ArithmExpr) string {
 	if a.inner != "" {
 		return a.inner[min(int(x.Pos().Offset()), len(a.inner)):]
 	}
-	from, to := int(x.Pos().Offset()), len(a.sh.src.text)
+	from, to := int(x.Pos().Offset()), len(a.sh.src.Text)
 	if a.expr != nil {
 		to = min(to, int(a.expr.End().Offset()))
 	}
 	if a.expr == nil || from >= to {
 		return a.sourceOf(x)
 	}
-	return original(a.sh.src.text[from:to]) + a.sh.blanksBehind(a.expr)
+	return parse.Original(a.sh.src.Text[from:to]) + a.sh.src.BlanksBehind(a.expr)
 }
 
 const tooGreat = "value too great for base"
 
 func (a *arithmetic) fail(msg, token string) int64 {
 	if a.text == "" && a.expr != nil && a.depth <= maxArithDepth {
-		a.text = a.sh.sourceOf(a.expr) + a.sh.blanksBehind(a.expr)
+		a.text = a.sh.src.Of(a.expr) + a.sh.src.BlanksBehind(a.expr)
 	}
 	if a.err == nil {
 		text := a.text
 		if i := strings.Index(text, token); i >= 0 && msg == tooGreat { // bash shows what it read
 			text = text[:i+len(token)]
 		}
-		a.err = &expandError{text + ": " + msg + ` (error token is "` + token + `")`, false}
+		a.err = &vars.Error{Msg: text + ": " + msg + ` (error token is "` + token + `")`}
 	}
 	return 0
 }
@@ -93,8 +81,8 @@ var changes = regexp.MustCompile("\\+\\+|--|[^=!<>]=[^=]|<<=|>>=|\\$\\(|`")
 // expanded reports whether the errors of an expression need the text that it expands to,
 // and it can be evaluated again to that end: bash shows the values of variables.
 func (a *arithmetic) expanded() bool {
-	e, ok := a.err.(*expandError)
-	if !ok || e.fatal || a.expr == nil || a.depth > maxArithDepth {
+	e, ok := a.err.(*vars.Error)
+	if !ok || e.Fatal || a.expr == nil || a.depth > maxArithDepth {
 		return false
 	}
 	if w, ok := a.expr.(*syntax.Word); ok {
@@ -102,7 +90,7 @@ func (a *arithmetic) expanded() bool {
 			return false // it is the text: see requote
 		}
 	}
-	s := a.sh.sourceOf(a.expr)
+	s := a.sh.src.Of(a.expr)
 	return strings.Contains(s, "$") && !changes.MatchString(s)
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"coderunner/internal/sample"
+	"coderunner/internal/testchild"
 	"coderunner/internal/userland/commands"
 )
 
@@ -43,6 +44,7 @@ func beside(t *testing.T, text, stdin string) ran {
 	if err := os.WriteFile(filepath.Join(dir, "main.sh"), []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
+	testchild.Ordinary()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	c := exec.CommandContext(ctx, bash, "main.sh")

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/vars"
 )
 
 // sequence expands {1..9}, {a..z}, {01..10} and {9..1..-2}.
@@ -64,7 +66,7 @@ func padded(s string) bool {
 // braces returns the words that a word's braces stand for, the word itself
 // without any.
 func (sh *shell) braces(w *syntax.Word) []*syntax.Word {
-	if sh.opts.nobrace || !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
+	if sh.opts.Nobrace || !slices.ContainsFunc(w.Parts, func(p syntax.WordPart) bool {
 		lit, ok := p.(*syntax.Lit)
 		return ok && strings.Contains(lit.Value, "{")
 	}) {
@@ -100,8 +102,8 @@ func (sh *shell) brace(parts, left []syntax.WordPart, out *[]*syntax.Word) {
 		}
 		return
 	}
-	if len(*out) >= maxBraces || !sh.room(6*elementCost) {
-		sh.exhausted(errorf("brace expansion: more than %d words, or more than the memory limit", maxBraces))
+	if len(*out) >= maxBraces || !sh.Room(6*vars.ElementCost) {
+		sh.exhausted(fmt.Errorf("brace expansion: more than %d words, or more than the memory limit", maxBraces))
 		return
 	}
 	*out = append(*out, &syntax.Word{Parts: joined(left)})

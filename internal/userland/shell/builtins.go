@@ -8,6 +8,8 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // builtins are the commands of bash itself, by name. A builtin returns its status.
@@ -84,8 +86,8 @@ func (sh *shell) source(args []string) int {
 	}
 	path := args[0]
 	if !strings.Contains(path, "/") {
-		for dir := range strings.SplitSeq(sh.get("PATH"), ":") {
-			if n, e := sh.node(dir+"/"+path, true); e == abi.OK && n.Type() == abi.S_IFREG {
+		for dir := range strings.SplitSeq(sh.vars.Get("PATH"), ":") {
+			if n, e := sh.files.Lookup(dir+"/"+path, true); e == abi.OK && n.Type() == abi.S_IFREG {
 				path = dir + "/" + path
 				break
 			}
@@ -93,7 +95,7 @@ func (sh *shell) source(args []string) int {
 	}
 	text, err := sh.readFile(path, maxScript)
 	if err != nil {
-		if sh.errorf("%v", err); len(text) == 0 && strings.Contains(err.Error(), "directory") && sh.isDir(path) {
+		if sh.errorf("%v", err); len(text) == 0 && strings.Contains(err.Error(), "directory") && sh.files.IsDir(path) {
 			return 1
 		}
 		return 1
@@ -104,7 +106,7 @@ func (sh *shell) source(args []string) int {
 		sh.params = args[1:]
 	}
 	sh.status = 0
-	sh.runText(&source{text: text, name: path, first: 1}, "source")
+	sh.runText(&parse.Source{Text: text, Name: path, First: 1}, "source")
 	if sh.jump.kind == returns {
 		sh.jump = jump{}
 	}
@@ -139,7 +141,7 @@ func (sh *shell) exec(args []string) int {
 	if len(args) == 0 {
 		return 0
 	}
-	path, errno := sh.p.Kernel().LookPath(args[0], sh.dir, []string{"PATH=" + sh.get("PATH")})
+	path, errno := sh.p.Kernel().LookPath(args[0], sh.files.Dir, []string{"PATH=" + sh.vars.Get("PATH")})
 	if errno != abi.OK {
 		text := message(errno)
 		if errno == abi.ENOENT && !strings.Contains(args[0], "/") {
@@ -153,7 +155,7 @@ func (sh *shell) exec(args []string) int {
 		sh.jump = jump{kind: exits}
 		return sh.status
 	}
-	e := kernel.Exec{Path: path, Args: slices.Clone(args), Env: env, Dir: sh.dir, Umask: sh.umask, Files: sh.inherited()}
+	e := kernel.Exec{Path: path, Args: slices.Clone(args), Env: env, Dir: sh.files.Dir, Umask: sh.files.Umask, Files: sh.files.Inherited()}
 	if name != "" {
 		e.Args[0] = name
 	}
@@ -273,11 +275,11 @@ func (sh *shell) unsetBuiltin(args []string) int {
 		args = args[1:]
 	}
 	for _, a := range args {
-		name, sub, element := cutSubscript(a)
+		name, sub, element := parse.CutSubscript(a)
 		if !ref {
-			name, _ = sh.resolve(name)
+			name, _ = sh.vars.Resolve(name)
 		}
-		v, _ := sh.scope.find(name)
+		v, _ := sh.vars.Scope.Find(name)
 		switch {
 		case element && variables && v != nil:
 			if err := sh.unsetElement(name, v, sub); err != nil {
@@ -285,18 +287,18 @@ func (sh *shell) unsetBuiltin(args []string) int {
 				status = 1
 			}
 		case v != nil && variables:
-			if err := sh.unset(name); err != nil {
+			if err := sh.vars.Unset(name); err != nil {
 				sh.errorf("unset: %v", err)
 				status = 1
 			}
 		case variables && sh.special(name) != nil:
-			sh.plain[name] = true
-		case functions && sh.plain["readonly -f "+name]:
+			sh.vars.Plain[name] = true
+		case functions && sh.funcs[name] != nil && sh.funcs[name].readOnly:
 			sh.errorf("unset: %s: cannot unset: readonly function", name)
 			status = 1
 		case functions:
 			delete(sh.funcs, name)
-		case !validName(name):
+		case !parse.ValidName(name):
 			sh.errorf("unset: `%s': not a valid identifier", a)
 			status = 1
 		}
@@ -304,35 +306,35 @@ func (sh *shell) unsetBuiltin(args []string) int {
 	return status
 }
 
-func (sh *shell) unsetElement(name string, v *variable, sub string) error {
+func (sh *shell) unsetElement(name string, v *vars.Variable, sub string) error {
 	sub = sh.subscript(v, sub)
 	switch {
-	case v.attrs&readOnly != 0:
-		return errorf("%s: cannot unset: %v", name, errReadOnly)
-	case v.kind == associative:
-		v.table = sh.ownTable(v.table)
-		v.table.remove(sub)
+	case v.Attrs&vars.ReadOnly != 0:
+		return fmt.Errorf("%s: cannot unset: %v", name, vars.ErrReadOnly)
+	case v.Kind == vars.Associative:
+		v.Table = sh.vars.OwnTable(v.Table)
+		v.Table.Remove(sub)
 		return nil
 	case sub == "@" || sub == "*":
-		return sh.unset(name)
+		return sh.vars.Unset(name)
 	}
 	n, err := sh.evaluate(sub)
 	if err != nil {
 		return err
 	}
-	if v.kind == indexed {
+	if v.Kind == vars.Indexed {
 		if n < 0 {
-			n += int64(v.list.next())
+			n += int64(v.List.Next())
 		}
 		if n < 0 {
-			return errorf("[%s]: bad array subscript", sub)
+			return fmt.Errorf("[%s]: bad array subscript", sub)
 		}
-		v.list = sh.own(v.list)
-		v.list.remove(int(n))
+		v.List = sh.vars.Own(v.List)
+		v.List.Remove(int(n))
 	} else if n == 0 {
-		return sh.unset(name)
+		return sh.vars.Unset(name)
 	} else {
-		return errorf("%s: not an array variable", name)
+		return fmt.Errorf("%s: not an array variable", name)
 	}
 	return nil
 }

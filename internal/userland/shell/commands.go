@@ -7,12 +7,15 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/quote"
 )
 
 // definition returns a function's definition, as type and declare -f show it.
 func (sh *shell) definition(name string, f *function) string {
 	if len(f.text) < 100_000 {
-		if s, ok := sh.printedFunction(f); ok {
+		if s, ok := f.src.PrintedFunction(f.body); ok {
 			return name + " () \n" + s
 		}
 	}
@@ -25,7 +28,7 @@ func (sh *shell) definition(name string, f *function) string {
 			if err := syntax.NewPrinter(syntax.Indent(4)).Print(&s, st); err != nil {
 				return name + " () \n" + f.text + "\n"
 			}
-			for line := range strings.SplitSeq(original(strings.TrimRight(s.String(), "\n")), "\n") {
+			for line := range strings.SplitSeq(parse.Original(strings.TrimRight(s.String(), "\n")), "\n") {
 				b.WriteString("    " + line + "\n")
 			}
 		}
@@ -39,7 +42,7 @@ var keywords = strings.Fields("if then else elif fi case esac for select while u
 
 // kinds returns what a name is: alias, keyword, function, builtin and files.
 func (sh *shell) kinds(name string, functions bool) (list [][2]string) {
-	if s, ok := sh.alias[name]; ok && sh.opts.expandAliases {
+	if s, ok := sh.alias[name]; ok && sh.opts.ExpandAliases {
 		list = append(list, [2]string{"alias", s})
 	}
 	if slices.Contains(keywords, name) {
@@ -165,7 +168,7 @@ func (sh *shell) commandBuiltin(args []string) int {
 		case k[0] == "file":
 			b.WriteString(k[1] + "\n")
 		case k[0] == "alias":
-			b.WriteString("alias " + name + "=" + quote(k[1]) + "\n")
+			b.WriteString("alias " + name + "=" + quote.Word(k[1]) + "\n")
 		default:
 			b.WriteString(name + "\n")
 		}
@@ -195,9 +198,9 @@ func (sh *shell) enable(args []string) int {
 			continue
 		}
 		if off {
-			sh.plain["enable -n "+name] = true
+			sh.disabled[name] = true
 		} else {
-			delete(sh.plain, "enable -n "+name)
+			delete(sh.disabled, name)
 		}
 	}
 	if len(args) > 1 {
@@ -228,7 +231,7 @@ func (sh *shell) aliasBuiltin(args []string) int {
 		case ok:
 			sh.alias[name] = text
 		case sh.alias[a] != "":
-			b.WriteString("alias " + a + "=" + quote(sh.alias[a]) + "\n")
+			b.WriteString("alias " + a + "=" + quote.Word(sh.alias[a]) + "\n")
 		default:
 			sh.errorf("alias: %s: not found", a)
 			status = 1
@@ -271,7 +274,7 @@ func (sh *shell) getoptsBuiltin(args []string) int {
 	if len(args) > 3 {
 		list = args[3:]
 	}
-	index, _ := strconv.Atoi(sh.get("OPTIND"))
+	index, _ := strconv.Atoi(sh.vars.Get("OPTIND"))
 	if index < 1 {
 		index = 1
 	}
@@ -337,14 +340,14 @@ func (o *getoptsCall) option(spec string, list []string) int {
 
 // finish sets the variables of getopts.
 func (o *getoptsCall) finish(letter, arg string, hasArg bool, status int) int {
-	_ = o.sh.set("OPTIND", strconv.Itoa(o.index))
+	_ = o.sh.vars.Set("OPTIND", strconv.Itoa(o.index))
 	o.sh.getopts = getoptsState{o.index, o.at}
 	if hasArg {
-		_ = o.sh.set("OPTARG", arg)
+		_ = o.sh.vars.Set("OPTARG", arg)
 	} else {
-		_ = o.sh.unset("OPTARG")
+		_ = o.sh.vars.Unset("OPTARG")
 	}
-	if err := o.sh.set(o.name, letter); err != nil {
+	if err := o.sh.vars.Set(o.name, letter); err != nil {
 		o.sh.reportIn("getopts", err)
 		return 1
 	}
@@ -353,7 +356,7 @@ func (o *getoptsCall) finish(letter, arg string, hasArg bool, status int) int {
 
 // complain writes a message of getopts, which names the script alone.
 func (sh *shell) complain(what string) {
-	if sh.get("OPTERR") != "0" {
+	if sh.vars.Get("OPTERR") != "0" {
 		sh.write(2, sh.arg0+": "+what+"\n")
 	}
 }

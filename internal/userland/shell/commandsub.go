@@ -2,6 +2,7 @@ package shell
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // capture is the stream that a command substitution's commands write to. Its bytes
@@ -64,19 +66,19 @@ func (sh *shell) output(cs *syntax.CmdSubst) (string, error) {
 			return "", err
 		}
 		s, err := sh.readFile(name, 1<<40)
-		if sh.substatus = 0; err != nil && err != errMemory {
+		if sh.substatus = 0; err != nil && err != vars.ErrMemory {
 			sh.report(err)
 			sh.substatus = 1
 			return "", nil
 		}
 		return strings.TrimRight(s, "\n"), err
 	}
-	c := &capture{fs: sh.fs, closed: make(chan struct{})}
+	c := &capture{fs: sh.files.FS, closed: make(chan struct{})}
 	sub := sh.subshell()
 	sub.levels++
-	sub.setFile(1, sh.fs.NewFile(c, abi.O_WRONLY, abi.S_IFIFO|0o600))
-	if !sh.opts.inheritErrexit && !sh.opts.posix {
-		sub.opts.errexit = false
+	sub.files.Replace(1, sh.files.FS.NewFile(c, abi.O_WRONLY, abi.S_IFIFO|0o600))
+	if !sh.opts.InheritErrexit && !sh.opts.Posix {
+		sub.opts.Errexit = false
 	}
 	sh.substatus = sh.within(sub, cs.Stmts)
 	select {
@@ -84,8 +86,8 @@ func (sh *shell) output(cs *syntax.CmdSubst) (string, error) {
 	case <-sh.ctx.Done():
 	}
 	s, full := c.take()
-	if full || !sh.room(int64(len(s))) {
-		return "", errMemory
+	if full || !sh.Room(int64(len(s))) {
+		return "", vars.ErrMemory
 	}
 	if strings.Contains(s, "\x00") {
 		sh.errorf("warning: command substitution: ignored null byte in input")
@@ -109,17 +111,17 @@ func fileOf(cs *syntax.CmdSubst) *syntax.Word {
 // substitute starts the process of <(…) or >(…) and returns the path of its pipe,
 // which the command finds as a descriptor.
 func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
-	r, w, e := sh.fs.Pipe(0)
+	r, w, e := sh.files.FS.Pipe(0)
 	if e != abi.OK {
-		return "", errMemory
+		return "", vars.ErrMemory
 	}
 	sub := sh.subshell()
 	sub.levels++
 	ours := r
 	if ps.Op == syntax.CmdIn {
-		sub.setFile(1, w)
+		sub.files.Replace(1, w)
 	} else {
-		sub.setFile(0, r)
+		sub.files.Replace(0, r)
 		ours = w
 	}
 	sub.execs = len(ps.Stmts) == 1 && alone(ps.Stmts[0])
@@ -130,21 +132,21 @@ func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
 		return "", err
 	}
 	sh.addJob(c.PID(), "").hidden = true
-	if fd := sh.highest(); fd > 0 {
-		if err := sh.fs.DescriptorDevice(fd); err != nil {
+	if fd := sh.files.Highest(); fd > 0 {
+		if err := sh.files.FS.DescriptorDevice(fd); err != nil {
 			ours.Close()
 			return "", err
 		}
-		sh.fds[fd] = ours
-		sh.coprocs = slices.DeleteFunc(slices.Clone(sh.coprocs), func(n int) bool { return n == fd }) // one that has ended had it
+		sh.files.FDs[fd] = ours
+		sh.files.Coprocs = slices.DeleteFunc(slices.Clone(sh.files.Coprocs), func(n int) bool { return n == fd }) // one that has ended had it
 		sh.cleanup = append(sh.cleanup, func() {
-			if sh.fds[fd] == ours {
+			if sh.files.FDs[fd] == ours {
 				ours.Close()
-				delete(sh.fds, fd)
+				delete(sh.files.FDs, fd)
 			}
 		})
 		return "/dev/fd/" + strconv.Itoa(fd), nil
 	}
 	ours.Close()
-	return "", errorf("too many process substitutions")
+	return "", fmt.Errorf("too many process substitutions")
 }

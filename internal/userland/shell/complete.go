@@ -6,6 +6,9 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/options"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // completions are what compgen lists, by the letter of its option and by the name
@@ -17,25 +20,25 @@ var completions = map[string]func(sh *shell, word string) []string{
 	},
 	"c command": (*shell).commandNames,
 	"d directory": func(sh *shell, word string) []string {
-		return slices.DeleteFunc(sh.paths(literalPattern(word)+"*"), func(s string) bool { return !sh.isDir(s) })
+		return slices.DeleteFunc(sh.paths(literalPattern(word)+"*"), func(s string) bool { return !sh.files.IsDir(s) })
 	},
-	"e export":   func(sh *shell, _ string) []string { return sh.namesWith(exported) },
+	"e export":   func(sh *shell, _ string) []string { return sh.namesWith(vars.Exported) },
 	"f file":     func(sh *shell, word string) []string { return sh.paths(literalPattern(word) + "*") },
 	"k keyword":  func(*shell, string) []string { return keywords },
 	"v variable": func(sh *shell, _ string) []string { return sh.namesWith(0) },
 	"- arrayvar": func(sh *shell, _ string) []string {
-		return slices.DeleteFunc(sh.namesWith(0), func(s string) bool { return sh.lookup(s).kind == scalar })
+		return slices.DeleteFunc(sh.namesWith(0), func(s string) bool { return sh.vars.Lookup(s).Kind == vars.Scalar })
 	},
 	"- function": func(sh *shell, _ string) []string { return sortedKeys(sh.funcs) },
 	"- shopt": func(*shell, string) (list []string) {
-		for _, o := range shoptOptions {
-			list = append(list, o.name)
+		for _, o := range options.OfShopt {
+			list = append(list, o.Name)
 		}
 		return list
 	},
 	"- setopt": func(*shell, string) (list []string) {
-		for _, o := range setOptions {
-			list = append(list, o.name)
+		for _, o := range options.OfSet {
+			list = append(list, o.Name)
 		}
 		return list
 	},
@@ -54,8 +57,8 @@ func literalPattern(s string) string {
 // commandNames returns all that can be the first word of a command.
 func (sh *shell) commandNames(string) []string {
 	list := slices.Concat(sortedKeys(sh.alias), keywords, sortedKeys(sh.funcs), sortedKeys(builtins))
-	for dir := range strings.SplitSeq(sh.get("PATH"), ":") {
-		for _, e := range sh.list(dir) {
+	for dir := range strings.SplitSeq(sh.vars.Get("PATH"), ":") {
+		for _, e := range sh.files.List(sh.ctx, dir) {
 			list = append(list, e.Name)
 		}
 	}
@@ -63,10 +66,10 @@ func (sh *shell) commandNames(string) []string {
 }
 
 // namesWith returns the names of the variables with an attribute.
-func (sh *shell) namesWith(a attrs) []string {
-	return slices.DeleteFunc(sh.names(), func(s string) bool {
-		v, _ := sh.scope.find(s)
-		return v.attrs&a != a
+func (sh *shell) namesWith(a vars.Attrs) []string {
+	return slices.DeleteFunc(sh.vars.Names(), func(s string) bool {
+		v, _ := sh.vars.Scope.Find(s)
+		return v.Attrs&a != a
 	})
 }
 
@@ -75,7 +78,7 @@ func (sh *shell) wordList(s string) (list []string, err error) {
 	if ifs, _ := sh.ifs(); strings.TrimSpace(s) != "" && !strings.Contains(ifs, " ") {
 		return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(ifs, r) }), nil
 	}
-	for w, err := range newParser().WordsSeq(&watched{s + "\n"}) {
+	for w, err := range parse.Words(s + "\n") {
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // condition runs statements whose failure is an answer.
@@ -36,11 +38,11 @@ func (sh *shell) ifClause(c *syntax.IfClause) {
 
 // body runs a loop's statements once, and reports whether the loop goes on.
 func (sh *shell) body(list []*syntax.Stmt) bool {
-	transient := sh.transient
+	transient := sh.Transient
 	sh.loops++
 	sh.stmts(list)
 	sh.loops--
-	sh.transient = transient
+	sh.Transient = transient
 	switch j := &sh.jump; j.kind {
 	case breaks, continues:
 		kind := j.kind
@@ -85,7 +87,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 	case *syntax.CStyleLoop:
 		sh.countingLoop(l, c.Do)
 	case *syntax.WordIter:
-		if name := l.Name.Value; !validName(name) {
+		if name := l.Name.Value; !parse.ValidName(name) {
 			sh.errorf("`%s': not a valid identifier", name)
 			sh.status = 1
 			return
@@ -108,7 +110,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 			sh.line = sh.lineOf(c.ForPos)
 			sh.debugHead(c)
 			sh.traceWords("for", l)
-			if err := sh.setLoop(l.Name.Value, s); errors.Is(err, errReadOnly) {
+			if err := sh.setLoop(l.Name.Value, s); errors.Is(err, vars.ErrReadOnly) {
 				sh.report(err)
 				sh.status = 1
 				return
@@ -125,11 +127,11 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 
 // setLoop sets the variable of a for loop. A reference then refers to what the value names.
 func (sh *shell) setLoop(name, s string) error {
-	if ref, _ := sh.scope.find(name); ref != nil && ref.attrs&nameRef != 0 && validName(s) {
-		ref.str, ref.set = s, true
+	if ref, _ := sh.vars.Scope.Find(name); ref != nil && ref.Attrs&vars.NameRef != 0 && parse.ValidName(s) {
+		ref.Str, ref.IsSet = s, true
 		return nil
 	}
-	return sh.set(name, s)
+	return sh.vars.Set(name, s)
 }
 
 func (sh *shell) countingLoop(l *syntax.CStyleLoop, do []*syntax.Stmt) {
@@ -167,7 +169,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 	if len(items) == 0 {
 		return
 	}
-	prompt := sh.get("PS3")
+	prompt := sh.vars.Get("PS3")
 	if prompt == "" {
 		prompt = "#? "
 	}
@@ -191,7 +193,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 		if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(items) {
 			choice = items[n-1]
 		}
-		if err := cmp.Or(sh.set("REPLY", line), sh.set(name, choice)); err != nil {
+		if err := cmp.Or(sh.vars.Set("REPLY", line), sh.vars.Set(name, choice)); err != nil {
 			sh.report(err)
 			sh.status = 1
 			return
@@ -232,8 +234,8 @@ func (sh *shell) menu(items []string) string {
 }
 
 func (sh *shell) caseClause(c *syntax.CaseClause) {
-	if sh.opts.xtrace {
-		sh.trace("case " + sh.sourceOf(c.Word) + " in")
+	if sh.opts.Xtrace {
+		sh.trace("case " + sh.src.Of(c.Word) + " in")
 	}
 	sh.debugHead(c)
 	word, err := sh.literal(c.Word)
@@ -269,7 +271,7 @@ func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 			sh.discard(err)
 			return false
 		}
-		if glob.Compile(pat, sh.opts.extglob).Match(sh.ctx, s, sh.opts.nocasematch) {
+		if glob.Compile(pat, sh.opts.Extglob).Match(sh.ctx, s, sh.opts.Nocasematch) {
 			return true
 		}
 	}
@@ -285,20 +287,20 @@ func (sh *shell) declare(c *syntax.FuncDecl) {
 	}
 	name := c.Name.Value
 	sh.status = 0
-	if old := sh.funcs[name]; old != nil && sh.plain["readonly -f "+name] {
+	if old := sh.funcs[name]; old != nil && old.readOnly {
 		sh.errorf("%s: readonly function", name)
 		sh.status = 1
 		return
 	}
-	sh.funcs[name] = &function{body: c.Body, src: sh.src, text: sh.sourceOf(c.Body)}
+	sh.funcs[name] = &function{body: c.Body, src: sh.src, text: sh.src.Of(c.Body)}
 }
 
 // importFunction makes a function of the environment.
 func (sh *shell) importFunction(name, s string) {
 	old := sh.src
 	defer func() { sh.src = old }()
-	sh.src = &source{text: name + " " + s, name: "environment", first: 1}
-	err := sh.statements(sh.src, func(st *syntax.Stmt) bool {
+	sh.src = &parse.Source{Text: name + " " + s, Name: "environment", First: 1}
+	err := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
 		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name != nil && c.Name.Value == name {
 			sh.declare(c)
 			sh.funcs[name].exported = true
@@ -338,9 +340,9 @@ func (sh *shell) time(c *syntax.TimeClause) {
 	show := func(d time.Duration) string {
 		return fmt.Sprintf("%dm%.3fs", int(d.Minutes()), (d % time.Minute).Seconds())
 	}
-	if format := sh.lookup("TIMEFORMAT"); format != nil {
+	if format := sh.vars.Lookup("TIMEFORMAT"); format != nil {
 		sh.write(2, strings.NewReplacer("%R", fmt.Sprintf("%.3f", took.Seconds()), "%U", fmt.Sprintf("%.3f", used.Seconds()),
-			"%S", "0.000", "%lR", show(took), "%lU", show(used), "%lS", "0m0.000s", "%%", "%").Replace(format.str)+"\n")
+			"%S", "0.000", "%lR", show(took), "%lU", show(used), "%lS", "0m0.000s", "%%", "%").Replace(format.Str)+"\n")
 		return
 	}
 	sh.write(2, "\nreal\t"+show(took)+"\nuser\t"+show(used)+"\nsys\t0m0.000s\n")

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/regex"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // tester evaluates [[ … ]]. After an error it decides nothing more.
@@ -30,7 +33,7 @@ func (sh *shell) test(c *syntax.TestClause) {
 	case t.err == nil && !ok && t.code != 0:
 		sh.status = t.code
 	case t.err != nil:
-		if e, is := t.err.(*expandError); is && e.fatal {
+		if e, is := t.err.(*vars.Error); is && e.Fatal {
 			sh.discard(t.err)
 			return
 		}
@@ -51,7 +54,7 @@ func (t *tester) fail(err error) bool {
 // binds closer than ||.
 func (t *tester) eval(x syntax.TestExpr) bool {
 	if t.depth++; t.depth > maxArithDepth {
-		t.fail(errNesting)
+		t.fail(parse.ErrNesting)
 	}
 	defer func() { t.depth-- }()
 	all, not := true, false // all: of the terms since the last ||
@@ -98,12 +101,12 @@ func (t *tester) primary(x syntax.TestExpr) bool {
 	case *syntax.BinaryTest:
 		return t.binary(x)
 	}
-	return t.fail(errorf("syntax error in conditional expression"))
+	return t.fail(fmt.Errorf("syntax error in conditional expression"))
 }
 
 // trace shows a test whose operands are bare, "" of them excepted.
 func (t *tester) trace(words ...string) {
-	if !t.sh.opts.xtrace {
+	if !t.sh.opts.Xtrace {
 		return
 	}
 	for i, s := range words {
@@ -127,7 +130,7 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 	left, ok1 := x.X.(*syntax.Word)
 	right, ok2 := x.Y.(*syntax.Word)
 	if !ok1 || !ok2 {
-		return t.fail(errorf("syntax error in conditional expression"))
+		return t.fail(fmt.Errorf("syntax error in conditional expression"))
 	}
 	l := t.text(left)
 	r, err := t.sh.field(right, false)
@@ -142,7 +145,7 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
-		return glob.Compile(r.pattern(), true).Match(t.sh.ctx, l, t.sh.opts.nocasematch) == (x.Op != syntax.TsNoMatch)
+		return glob.Compile(r.pattern(), true).Match(t.sh.ctx, l, t.sh.opts.Nocasematch) == (x.Op != syntax.TsNoMatch)
 	case syntax.TsReMatch:
 		return t.regexp(l, r)
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq:
@@ -191,9 +194,9 @@ func (t *tester) regexp(s string, f field) bool {
 		}
 	}
 	if b.Len() > maxRegexp {
-		return t.fail(errorf("a regular expression may have at most %d bytes", maxRegexp))
+		return t.fail(fmt.Errorf("a regular expression may have at most %d bytes", maxRegexp))
 	}
-	re, err := regex.Dialect{Extended: true, Strict: true, Fold: t.sh.opts.nocasematch}.Compile(b.String())
+	re, err := regex.Dialect{Extended: true, Strict: true, Fold: t.sh.opts.Nocasematch}.Compile(b.String())
 	if err != nil {
 		t.code = 2
 		return false
@@ -204,7 +207,7 @@ func (t *tester) regexp(s string, f field) bool {
 			m = append(m, s[max(0, at[0]):max(0, at[1])])
 		}
 	}
-	if err := t.sh.setList("BASH_REMATCH", m); err != nil {
+	if err := t.sh.vars.SetList("BASH_REMATCH", m); err != nil {
 		return t.fail(err)
 	}
 	return m != nil
@@ -219,27 +222,27 @@ func (sh *shell) unaryTest(op, s string) bool {
 		return s != ""
 	case "-v":
 		v, err := sh.fetchText(s)
-		if base, sub, ok := cutSubscript(s); ok && err == nil && (sub == "@" || sub == "*") {
-			return len(sh.elements(base, false).elems) > 0
+		if base, sub, ok := parse.CutSubscript(s); ok && err == nil && (sub == "@" || sub == "*") {
+			return len(sh.vars.Elements(base, false).Elems) > 0
 		}
-		return err == nil && v.set
+		return err == nil && v.IsSet
 	case "-R":
-		v, _ := sh.scope.find(s)
-		return v != nil && v.attrs&nameRef != 0
+		v, _ := sh.vars.Scope.Find(s)
+		return v != nil && v.Attrs&vars.NameRef != 0
 	case "-o":
-		on := sh.opts.option(s)
+		on := sh.opts.Find(s)
 		return on != nil && *on
 	case "-t":
 		fd, err := strconv.Atoi(s)
-		return err == nil && sh.isTerminal(fd)
+		return err == nil && sh.files.IsTerminal(fd)
 	case "-h", "-L":
-		if _, ok := sh.descriptorPath(s); ok {
-			return sh.fileTest("-e", s)
+		if _, ok := sh.files.Descriptor(s); ok {
+			return sh.files.Test("-e", s)
 		}
-		n, e := sh.node(s, false)
+		n, e := sh.files.Lookup(s, false)
 		return e == abi.OK && n.Type() == abi.S_IFLNK
 	}
-	return sh.fileTest(op, s)
+	return sh.files.Test(op, s)
 }
 
 // binaryTest is a test of two operands.
@@ -254,8 +257,8 @@ func (sh *shell) binaryTest(op, l, r string) (bool, error) {
 	case ">":
 		return l > r, nil
 	case "-nt", "-ot", "-ef":
-		a, e1 := sh.node(l, true)
-		b, e2 := sh.node(r, true)
+		a, e1 := sh.files.Lookup(l, true)
+		b, e2 := sh.files.Lookup(r, true)
 		if op == "-ot" {
 			a, b, e1, e2 = b, a, e2, e1
 		}
@@ -263,15 +266,15 @@ func (sh *shell) binaryTest(op, l, r string) (bool, error) {
 		case e1 != abi.OK || op == "-ef" && e2 != abi.OK:
 			return false, nil
 		case op == "-ef":
-			return a == b || sh.fs.Stat(a).Ino == sh.fs.Stat(b).Ino, nil
+			return a == b || sh.files.FS.Stat(a).Ino == sh.files.FS.Stat(b).Ino, nil
 		case e2 != abi.OK:
 			return true, nil
 		}
-		return sh.fs.Stat(a).Mtime.Time().After(sh.fs.Stat(b).Mtime.Time()), nil
+		return sh.files.FS.Stat(a).Mtime.Time().After(sh.files.FS.Stat(b).Mtime.Time()), nil
 	}
 	for _, s := range []string{l, r} {
 		if _, err := strconv.ParseInt(trimBlanks(s), 10, 64); err != nil {
-			return false, errorf("%s: integer expression expected", s)
+			return false, fmt.Errorf("%s: integer expression expected", s)
 		}
 	}
 	a, _ := strconv.ParseInt(strings.TrimSpace(l), 10, 64)

@@ -2,16 +2,21 @@ package shell
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // declaration is what declare, local, export or readonly is to do.
 type declaration struct {
 	command     string
-	on, off     attrs
-	kind        kind
+	on, off     vars.Attrs
+	kind        vars.Kind
 	global      bool
 	print       bool
 	functions   bool
@@ -29,7 +34,7 @@ type operand struct {
 	name  string
 	as    *syntax.Assign // its value; nil: none
 	value *string        // likewise, of a text
-	pairs []pair         // the elements of as
+	pairs []vars.Pair    // the elements of as
 }
 
 // declClause runs declare and its like where the parser knows their assignments.
@@ -88,14 +93,14 @@ func textOperand(w string) operand {
 }
 
 func (sh *shell) declareAll(d *declaration, flags []string, list []operand) int {
-	inFunction := sh.functionScope() != nil
+	inFunction := sh.vars.FunctionScope() != nil
 	if !sh.declareFlags(d, flags) {
 		return 2
 	}
 	d.local = d.command == "local" || inFunction && !d.global && d.command != "export" && d.command != "readonly"
 	if d.words != nil {
 		if err := sh.declaredValues(d, list); err != nil {
-			if e, ok := err.(*expandError); ok && e.fatal {
+			if e, ok := err.(*vars.Error); ok && e.Fatal {
 				sh.discard(err)
 			} else {
 				sh.reportIn(d.command, err)
@@ -112,10 +117,10 @@ func (sh *shell) declareAll(d *declaration, flags []string, list []operand) int 
 		}
 	case "export":
 		if !d.withoutRest {
-			d.on |= exported
+			d.on |= vars.Exported
 		}
 	case "readonly":
-		d.on |= readOnly
+		d.on |= vars.ReadOnly
 	}
 	switch {
 	case d.functions:
@@ -127,15 +132,15 @@ func (sh *shell) declareAll(d *declaration, flags []string, list []operand) int 
 	for _, o := range list {
 		if err := sh.declareOne(d, o); err != nil {
 			status = 1
-			if e, ok := err.(*expandError); ok && e.fatal {
+			if e, ok := err.(*vars.Error); ok && e.Fatal {
 				sh.discard(err)
 				return status
 			}
-			if d.command != "export" && d.command != "readonly" && errors.Is(err, errReadOnly) {
+			if d.command != "export" && d.command != "readonly" && errors.Is(err, vars.ErrReadOnly) {
 				err = errors.New(err.Error()) // the command's own
 			}
 			sh.reportIn(d.command, err)
-			if _, ok := err.(*expandError); ok && sh.jump.kind == 0 { // of declare -i
+			if _, ok := err.(*vars.Error); ok && sh.jump.kind == 0 { // of declare -i
 				sh.status, sh.jump = 1, jump{kind: discards}
 				return status
 			}
@@ -156,7 +161,7 @@ func (sh *shell) jumpStatus() int {
 }
 
 func (sh *shell) declareFlags(d *declaration, flags []string) bool {
-	letters := map[byte]attrs{'i': integer, 'l': lower, 'u': upper, 'r': readOnly, 'x': exported, 'n': nameRef}
+	letters := map[byte]vars.Attrs{'i': vars.Integer, 'l': vars.Lower, 'u': vars.Upper, 'r': vars.ReadOnly, 'x': vars.Exported, 'n': vars.NameRef}
 	for _, f := range flags {
 		if f == "--" {
 			break
@@ -166,15 +171,15 @@ func (sh *shell) declareFlags(d *declaration, flags []string) bool {
 			attr, ok := letters[c]
 			switch {
 			case d.command == "export" && c == 'n':
-				d.off, d.withoutRest = d.off|exported, true
+				d.off, d.withoutRest = d.off|vars.Exported, true
 			case ok && f[0] == '+':
 				d.off |= attr
 			case ok:
 				d.on |= attr
 			case c == 'a':
-				d.kind = indexed
+				d.kind = vars.Indexed
 			case c == 'A':
-				d.kind = associative
+				d.kind = vars.Associative
 			case c == 'g':
 				d.global = true
 			case c == 'p':
@@ -196,56 +201,45 @@ func (sh *shell) declareFlags(d *declaration, flags []string) bool {
 	return true
 }
 
-// functionScope returns the scope of the function that runs, nil without one.
-func (sh *shell) functionScope() *scope {
-	for s := sh.scope; s != nil && s.parent != nil; s = s.parent {
-		if !s.temporary {
-			return s
-		}
-	}
-	return nil
-}
-
 // declareOne declares one name.
 func (sh *shell) declareOne(d *declaration, o operand) error {
-	name, sub, hasSub := cutSubscript(o.name)
+	name, sub, hasSub := parse.CutSubscript(o.name)
 	add := strings.HasSuffix(name, "+") && o.value != nil
 	name = strings.TrimSuffix(name, "+")
 	if d.command == "local" && name == "-" {
-		sh.functionScope().localOptions = true
+		sh.vars.FunctionScope().LocalOptions = true
 		return nil
 	}
-	if !validName(name) {
-		return errorf("`%s': not a valid identifier", o.text())
+	if !parse.ValidName(name) {
+		return fmt.Errorf("`%s': not a valid identifier", o.text())
 	}
-	if d.on&nameRef == 0 && !d.local {
-		name, _ = sh.resolve(name)
+	if d.on&vars.NameRef == 0 && !d.local {
+		name, _ = sh.vars.Resolve(name)
 	}
-	if sh.opts.xtrace && o.value != nil && !d.local && (d.command == "export" || d.command == "readonly") {
-		sh.trace(o.name + "=" + traced(*o.value))
+	if sh.opts.Xtrace && o.value != nil && !d.local && (d.command == "export" || d.command == "readonly") {
+		sh.trace(o.name + "=" + quote.Traced(*o.value))
 	}
 	v, err := sh.declared(d, name)
 	if err != nil {
 		return err
 	}
-	if v.attrs&readOnly != 0 && (o.as != nil || o.value != nil) {
-		return errorf("%s: %w", name, errReadOnly)
+	if v.Attrs&vars.ReadOnly != 0 && (o.as != nil || o.value != nil) {
+		return fmt.Errorf("%s: %w", name, vars.ErrReadOnly)
 	}
-	if err := v.convertible(name, d.kind); err != nil {
+	if err := sh.vars.Convert(name, v, d.kind); err != nil {
 		return err
 	}
-	sh.convert(v, d.kind)
-	v.attrs = v.attrs&^d.off | d.on&^readOnly
-	if d.on&lower != 0 {
-		v.attrs &^= upper
+	v.Attrs = v.Attrs&^d.off | d.on&^vars.ReadOnly
+	if d.on&vars.Lower != 0 {
+		v.Attrs &^= vars.Upper
 	}
-	if d.on&upper != 0 {
-		v.attrs &^= lower
+	if d.on&vars.Upper != 0 {
+		v.Attrs &^= vars.Lower
 	}
 	if err := sh.assignOperand(d, o, name, sub, hasSub, add, v); err != nil {
 		return err
 	}
-	v.attrs |= d.on
+	v.Attrs |= d.on
 	return nil
 }
 
@@ -258,64 +252,32 @@ func (o operand) text() string {
 }
 
 // declared returns the variable to declare, a new one for a local one.
-func (sh *shell) declared(d *declaration, name string) (*variable, error) {
-	in := sh.global()
+func (sh *shell) declared(d *declaration, name string) (*vars.Variable, error) {
+	in := sh.vars.Global()
 	if d.local {
-		in = sh.functionScope()
-	} else if v, s := sh.scope.find(name); v != nil && !d.global {
-		if !s.temporary {
+		in = sh.vars.FunctionScope()
+	} else if v, s := sh.vars.Scope.Find(name); v != nil && !d.global {
+		if !s.Temporary {
 			return v, nil
 		}
-		if s.parent != nil { // export of what is before the command
+		if s.Parent != nil { // export of what is before the command
 			copied := *v
-			sh.global().vars[name] = &copied
+			sh.vars.Global().Vars[name] = &copied
 			return v, nil
 		}
 	}
-	if v := in.vars[name]; v != nil {
+	if v := in.Vars[name]; v != nil {
 		return v, nil
 	}
-	v := &variable{}
-	if old, s := sh.scope.find(name); old != nil && d.local {
-		if old.attrs&readOnly != 0 && s.parent == nil {
-			return nil, errorf("%s: %w", name, errReadOnly)
+	v := &vars.Variable{}
+	if old, s := sh.vars.Scope.Find(name); old != nil && d.local {
+		if old.Attrs&vars.ReadOnly != 0 && s.Parent == nil {
+			return nil, fmt.Errorf("%s: %w", name, vars.ErrReadOnly)
 		}
-		if v.attrs = old.attrs & exported; d.inherit || s.temporary {
-			*v = *old
-			v.charged = 0
+		if v.Attrs = old.Attrs & vars.Exported; d.inherit || s.Temporary {
+			*v = old.Copy()
 		}
 	}
-	in.vars[name] = v
+	in.Vars[name] = v
 	return v, nil
-}
-
-// convertible returns the error of a declaration that makes an array the other kind of one.
-func (v *variable) convertible(name string, to kind) error {
-	switch {
-	case v.kind == indexed && to == associative:
-		return errorf("%s: cannot convert indexed to associative array", name)
-	case v.kind == associative && to == indexed:
-		return errorf("%s: cannot convert associative to indexed array", name)
-	}
-	return nil
-}
-
-// convert makes an array of a variable.
-func (sh *shell) convert(v *variable, to kind) {
-	if to == scalar || v.kind == to {
-		return
-	}
-	old, was := v.str, v.set && v.kind == scalar
-	v.kind, v.str = to, ""
-	if to == associative {
-		v.table = sh.newTable()
-		if was {
-			v.table.set("0", old)
-		}
-		return
-	}
-	v.list = sh.newArray(nil)
-	if was {
-		v.list.set(0, old)
-	}
 }

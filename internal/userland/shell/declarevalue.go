@@ -1,9 +1,13 @@
 package shell
 
 import (
+	"fmt"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // declaredValues expands what the operands assign: before any is declared, so that in
@@ -25,10 +29,10 @@ func (sh *shell) declaredValues(d *declaration, list []operand) error {
 				o.as = nil
 			}
 		default:
-			name, _ := sh.resolve(o.name)
-			v, _ := sh.scope.find(name)
+			name, _ := sh.vars.Resolve(o.name)
+			v, _ := sh.vars.Scope.Find(name)
 			var err error
-			o.pairs, err = sh.arrayElements(o.as.Array, d.kind == associative || d.kind == scalar && !d.local && v != nil && v.kind == associative)
+			o.pairs, err = sh.arrayElements(o.as.Array, d.kind == vars.Associative || d.kind == vars.Scalar && !d.local && v != nil && v.Kind == vars.Associative)
 			if err != nil {
 				return err
 			}
@@ -39,71 +43,71 @@ func (sh *shell) declaredValues(d *declaration, list []operand) error {
 	return nil
 }
 
-func (sh *shell) assignOperand(d *declaration, o operand, name, sub string, hasSub, add bool, v *variable) error {
+func (sh *shell) assignOperand(d *declaration, o operand, name, sub string, hasSub, add bool, v *vars.Variable) error {
 	switch {
 	case o.value != nil && o.as == nil:
 		s := *o.value
-		if v.kind != scalar && strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") && !hasSub {
-			return sh.assignArrayText(name, s, add, v.kind == associative)
+		if v.Kind != vars.Scalar && strings.HasPrefix(s, "(") && strings.HasSuffix(s, ")") && !hasSub {
+			return sh.assignArrayText(name, s, add, v.Kind == vars.Associative)
 		}
 		if hasSub {
-			return sh.setText(name, sub, s, add)
+			return sh.vars.SetText(name, sub, s, add)
 		}
 		return sh.assignDeclared(d, name, v, s, add)
 	case o.as == nil:
 		return nil
 	case o.as.Array != nil:
-		if v.kind == scalar {
-			sh.convert(v, indexed)
+		if v.Kind == vars.Scalar {
+			_ = sh.vars.Convert(name, v, vars.Indexed)
 		}
 		if !o.as.Append {
-			sh.charge(v, 0)
-			if v.list != nil {
-				v.list = sh.newArray(nil)
+			sh.Charge(v, 0)
+			if v.List != nil {
+				v.List = sh.vars.NewArray(nil)
 			} else {
-				v.table = sh.newTable()
+				v.Table = sh.vars.NewTable()
 			}
 		}
-		v.set = true
-		if v.list != nil {
-			v.list = sh.own(v.list)
+		v.IsSet = true
+		if v.List != nil {
+			v.List = sh.vars.Own(v.List)
 		}
-		return sh.fill(name, v, o.pairs)
+		return sh.vars.Fill(name, v, o.pairs)
 	}
 	return sh.assignIndex(name, o.as.Index, *o.value, o.as.Append)
 }
 
-func (sh *shell) assignDeclared(d *declaration, name string, v *variable, s string, add bool) error {
-	if d.on&nameRef != 0 {
-		if base, _, _ := cutSubscript(s); !validName(base) {
-			return errorf("`%s': invalid variable name for name reference", s)
+func (sh *shell) assignDeclared(d *declaration, name string, v *vars.Variable, s string, add bool) error {
+	if d.on&vars.NameRef != 0 {
+		if base, _, _ := parse.CutSubscript(s); !parse.ValidName(base) {
+			return fmt.Errorf("`%s': invalid variable name for name reference", s)
 		}
 		if s == name && d.local { // it is the caller's
 			sh.errorf("%s: warning: %s: circular name reference", d.command, name)
-			delete(sh.functionScope().vars, name)
+			delete(sh.vars.FunctionScope().Vars, name)
 			return nil
 		}
 		if s == name {
-			return errorf("%s: nameref variable self references not allowed", name)
+			return fmt.Errorf("%s: nameref variable self references not allowed", name)
 		}
-		v.str, v.set = s, true
+		v.Str, v.IsSet = s, true
 		return nil
 	}
-	return sh.assign(name, v, s, add)
+	return sh.vars.Assign(name, v, s, add)
 }
 
 // assignArrayText assigns the text of a list.
 func (sh *shell) assignArrayText(name, s string, add, assoc bool) (err error) {
 	old := sh.src
 	defer func() { sh.src = old }()
-	sh.src = &source{text: name + "=" + s, name: old.name, first: sh.line}
-	if e := sh.statements(sh.src, func(st *syntax.Stmt) bool {
+	sh.src = &parse.Source{Text: name + "=" + s, Name: old.Name, First: sh.line}
+	if e := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
 		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
 			err = sh.assignArray(name, c.Assigns[0].Array, add, assoc)
 		}
 		return false
 	}); e != nil {
-		return errorf("%s: bad array value", name)
+		return fmt.Errorf("%s: bad array value", name)
 	}
 	return err
 }

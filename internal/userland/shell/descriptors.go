@@ -3,29 +3,18 @@ package shell
 import (
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/files"
 )
 
 // fdLine begins a line of a state that has a descriptor of exec 3>file: its number, and
 // either the standard stream that it is, or the file's flags, its position and its path.
 const fdLine = "# fd "
-
-// maxSearched bounds the entries among which a descriptor's file is searched.
-const maxSearched = 20_000
-
-// standard are the streams that a call begins with.
-func (sh *shell) standard() (files [3]*memfs.File) {
-	for fd := range files {
-		files[fd] = sh.fds[fd]
-	}
-	return files
-}
 
 // descriptors describes the descriptors from 3 on that are files of the session's
 // directory or its standard streams. Others end with the call, and so does what exec
@@ -33,8 +22,8 @@ func (sh *shell) standard() (files [3]*memfs.File) {
 func (s *Session) descriptors(sh *shell) string {
 	var b strings.Builder
 	var paths map[*memfs.Node]string
-	for fd := 3; fd <= maxFD; fd++ {
-		f := sh.fds[fd]
+	for fd := 3; fd <= files.MaxFD; fd++ {
+		f := sh.files.FDs[fd]
 		if f == nil {
 			continue
 		}
@@ -47,7 +36,7 @@ func (s *Session) descriptors(sh *shell) string {
 			continue
 		}
 		if paths == nil {
-			paths = sh.filesBelow(s.home)
+			paths = sh.files.Below(s.home)
 		}
 		at, e := f.SeekTo(0, io.SeekCurrent)
 		if name, ok := paths[f.Node()]; ok && e == abi.OK && !strings.Contains(name, "\n") {
@@ -55,24 +44,6 @@ func (s *Session) descriptors(sh *shell) string {
 		}
 	}
 	return b.String()
-}
-
-// filesBelow returns the files below a directory.
-func (sh *shell) filesBelow(dir string) map[*memfs.Node]string {
-	found := map[*memfs.Node]string{}
-	walked := 0
-	_ = fs.WalkDir(sh.fs.FS(), strings.TrimPrefix(dir, "/"), func(name string, d fs.DirEntry, err error) error {
-		if walked++; err != nil || walked > maxSearched {
-			return fs.SkipAll
-		}
-		if d.Type().IsRegular() {
-			if n, e := sh.node("/"+name, false); e == abi.OK {
-				found[n] = "/" + name
-			}
-		}
-		return nil
-	})
-	return found
 }
 
 // reopen opens the descriptors of a state, as far as their files are still there.
@@ -90,16 +61,16 @@ func (s *Session) reopen(sh *shell) {
 		}
 		fd := int(n[0])
 		switch {
-		case fd < 3 || fd > maxFD:
+		case fd < 3 || fd > files.MaxFD:
 		case len(words) == 2 && n[1] >= 0 && n[1] < 3 && s.std[n[1]] != nil:
-			sh.setFD(fd, s.std[n[1]].Ref())
+			sh.files.Set(fd, s.std[n[1]].Ref())
 		case len(words) == 4 && path.IsAbs(words[3]):
-			f, e := sh.open(words[3], uint32(n[1])&(abi.O_ACCMODE|abi.O_APPEND), 0)
+			f, e := sh.files.Open(sh.ctx, words[3], uint32(n[1])&(abi.O_ACCMODE|abi.O_APPEND), 0)
 			if e != abi.OK {
 				continue
 			}
 			f.SeekTo(n[2], io.SeekStart)
-			sh.setFD(fd, f)
+			sh.files.Set(fd, f)
 		}
 	}
 }

@@ -8,11 +8,12 @@ import (
 	"strings"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/internal/userland/shell/vars"
 )
 
 func (sh *shell) cd(args []string) int {
 	args = args[1:]
-	physical := sh.opts.physical
+	physical := sh.opts.Physical
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
 		switch args[0] {
 		case "-P":
@@ -27,14 +28,14 @@ func (sh *shell) cd(args []string) int {
 		sh.errorf("cd: too many arguments")
 		return 1
 	}
-	to, show := sh.get("HOME"), false
+	to, show := sh.vars.Get("HOME"), false
 	switch {
 	case len(args) == 0 && to == "":
 		sh.errorf("cd: HOME not set")
 		return 1
 	case len(args) == 0:
 	case args[0] == "-":
-		if to, show = sh.get("OLDPWD"), true; to == "" {
+		if to, show = sh.vars.Get("OLDPWD"), true; to == "" {
 			sh.errorf("cd: OLDPWD not set")
 			return 1
 		}
@@ -44,9 +45,9 @@ func (sh *shell) cd(args []string) int {
 	if to == "" {
 		return 0
 	}
-	if paths := sh.get("CDPATH"); paths != "" && len(args) == 1 && !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, ".") {
+	if paths := sh.vars.Get("CDPATH"); paths != "" && len(args) == 1 && !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, ".") {
 		for dir := range strings.SplitSeq(paths, ":") {
-			if dir != "" && dir != "." && sh.isDir(dir+"/"+to) {
+			if dir != "" && dir != "." && sh.files.IsDir(dir+"/"+to) {
 				to, show = dir+"/"+to, true
 				break
 			}
@@ -57,33 +58,33 @@ func (sh *shell) cd(args []string) int {
 
 // change changes the working directory.
 func (sh *shell) change(command, to string, physical, show bool) int {
-	dir := sh.clean(to)
-	n, e := sh.node(dir, true)
-	if e == abi.OK && sh.absolute(to) != dir {
-		_, e = sh.node(to, true) // a/.. needs an a
+	dir := sh.files.Clean(to)
+	n, e := sh.files.Lookup(dir, true)
+	if e == abi.OK && sh.files.Absolute(to) != dir {
+		_, e = sh.files.Lookup(to, true) // a/.. needs an a
 	}
 	switch {
 	case e == abi.OK && !n.IsDir():
 		e = abi.ENOTDIR
 	case e == abi.OK:
-		e = sh.fs.Access(n, abi.X_OK)
+		e = sh.files.FS.Access(n, abi.X_OK)
 	}
 	if e != abi.OK {
 		sh.errorf("%s: %s: %s", command, to, message(e))
 		return 1
 	}
 	if physical {
-		if p, e := sh.fs.PathOf(n); e == abi.OK {
+		if p, e := sh.files.FS.PathOf(n); e == abi.OK {
 			dir = p
 		}
 	}
-	old := sh.dir
-	sh.dir = dir
-	if sh.set("OLDPWD", old) != nil || sh.set("PWD", dir) != nil {
+	old := sh.files.Dir
+	sh.files.Dir = dir
+	if sh.vars.Set("OLDPWD", old) != nil || sh.vars.Set("PWD", dir) != nil {
 		return 1
 	}
-	if v := sh.lookup("OLDPWD"); v != nil {
-		v.attrs |= exported
+	if v := sh.vars.Lookup("OLDPWD"); v != nil {
+		v.Attrs |= vars.Exported
 	}
 	if show {
 		return sh.print(command, dir+"\n")
@@ -92,10 +93,10 @@ func (sh *shell) change(command, to string, physical, show bool) int {
 }
 
 func (sh *shell) pwd(args []string) int {
-	dir := sh.dir
-	if slices.Contains(args, "-P") || sh.opts.physical {
-		if n, e := sh.node(dir, true); e == abi.OK {
-			if p, e := sh.fs.PathOf(n); e == abi.OK {
+	dir := sh.files.Dir
+	if slices.Contains(args, "-P") || sh.opts.Physical {
+		if n, e := sh.files.Lookup(dir, true); e == abi.OK {
+			if p, e := sh.files.FS.PathOf(n); e == abi.OK {
 				dir = p
 			}
 		}
@@ -110,12 +111,12 @@ func (sh *shell) showDirs(command string) int {
 // dirStack returns the working directory and those behind it, with ~ for the home
 // directory unless they are to be long.
 func (sh *shell) dirStack(long bool) []string {
-	list := append([]string{sh.dir}, sh.dirs...)
+	list := append([]string{sh.files.Dir}, sh.files.Pushed...)
 	for i, d := range list {
 		if long {
 			break
 		}
-		if rest, ok := strings.CutPrefix(d, sh.get("HOME")); ok && sh.get("HOME") != "" && (rest == "" || rest[0] == '/') {
+		if rest, ok := strings.CutPrefix(d, sh.vars.Get("HOME")); ok && sh.vars.Get("HOME") != "" && (rest == "" || rest[0] == '/') {
 			list[i] = "~" + rest
 		}
 	}
@@ -123,22 +124,22 @@ func (sh *shell) dirStack(long bool) []string {
 }
 
 func (sh *shell) pushd(args []string) int {
-	old := sh.dir
+	old := sh.files.Dir
 	switch {
-	case len(args) == 1 && len(sh.dirs) == 0:
+	case len(args) == 1 && len(sh.files.Pushed) == 0:
 		sh.errorf("pushd: no other directory")
 		return 1
 	case len(args) == 1:
-		to := sh.dirs[0]
+		to := sh.files.Pushed[0]
 		if sh.change("pushd", to, false, false) != 0 {
 			return 1
 		}
-		sh.dirs = append([]string{old}, sh.dirs[1:]...)
+		sh.files.Pushed = append([]string{old}, sh.files.Pushed[1:]...)
 		return sh.showDirs("pushd")
 	}
 	to := args[len(args)-1]
 	if n, err := strconv.Atoi(strings.TrimPrefix(to, "+")); err == nil && to[0] == '+' {
-		all := append([]string{sh.dir}, sh.dirs...)
+		all := append([]string{sh.files.Dir}, sh.files.Pushed...)
 		if n >= len(all) {
 			sh.errorf("pushd: %s: directory stack index out of range", to)
 			return 1
@@ -147,27 +148,27 @@ func (sh *shell) pushd(args []string) int {
 		if sh.change("pushd", all[0], false, false) != 0 {
 			return 1
 		}
-		sh.dirs = all[1:]
+		sh.files.Pushed = all[1:]
 		return sh.showDirs("pushd")
 	}
 	if sh.change("pushd", to, false, false) != 0 {
 		return 1
 	}
-	if len(sh.dirs) < maxJobs {
-		sh.dirs = append([]string{old}, sh.dirs...)
+	if len(sh.files.Pushed) < maxJobs {
+		sh.files.Pushed = append([]string{old}, sh.files.Pushed...)
 	}
 	return sh.showDirs("pushd")
 }
 
 func (sh *shell) popd([]string) int {
-	if len(sh.dirs) == 0 {
+	if len(sh.files.Pushed) == 0 {
 		sh.errorf("popd: directory stack empty")
 		return 1
 	}
-	if sh.change("popd", sh.dirs[0], false, false) != 0 {
+	if sh.change("popd", sh.files.Pushed[0], false, false) != 0 {
 		return 1
 	}
-	sh.dirs = sh.dirs[1:]
+	sh.files.Pushed = sh.files.Pushed[1:]
 	return sh.showDirs("popd")
 }
 
@@ -182,7 +183,7 @@ func (sh *shell) dirsBuiltin(args []string) int {
 			return sh.usage("dirs", a+": invalid number", "dirs [-clpv] [+N] [-N]")
 		}
 		if strings.Contains(a, "c") {
-			sh.dirs = nil
+			sh.files.Pushed = nil
 			return 0
 		}
 		long = long || strings.Contains(a, "l")
@@ -210,12 +211,12 @@ func (sh *shell) dirsBuiltin(args []string) int {
 
 // which returns the path of a program, "" without one.
 func (sh *shell) which(name string) string {
-	p, e := sh.p.Kernel().LookPath(name, sh.dir, []string{"PATH=" + sh.get("PATH")})
+	p, e := sh.p.Kernel().LookPath(name, sh.files.Dir, []string{"PATH=" + sh.vars.Get("PATH")})
 	if e != abi.OK {
 		return ""
 	}
 	if !path.IsAbs(p) && !strings.Contains(name, "/") {
-		return sh.clean(p)
+		return sh.files.Clean(p)
 	}
 	return p
 }

@@ -23,20 +23,20 @@ func (sh *shell) stmts(list []*syntax.Stmt) {
 // the memory that its expansions took.
 func (sh *shell) stmt(st *syntax.Stmt) {
 	sh.runTraps()
-	if sh.stopped() || sh.opts.noexec {
+	if sh.stopped() || sh.opts.Noexec {
 		return
 	}
-	transient, cleanup := sh.transient, sh.cleanup
+	transient, cleanup := sh.Transient, sh.cleanup
 	sh.cleanup = nil
 	defer func() {
 		for _, f := range sh.cleanup {
 			f()
 		}
-		sh.cleanup, sh.transient = cleanup, transient
+		sh.cleanup, sh.Transient = cleanup, transient
 		sh.nested--
-		sh.release()
+		sh.Release()
 	}()
-	if sh.nested++; sh.nested > maxCommands || !sh.room(1024) {
+	if sh.nested++; sh.nested > maxCommands || !sh.Room(1024) {
 		sh.errorf("commands are nested too deeply: a function that calls itself without end?")
 		sh.status, sh.jump = 2, jump{kind: exits}
 		return
@@ -87,7 +87,7 @@ func (sh *shell) debug(st *syntax.Stmt) {
 // debugStage is debug for a command of a pipeline, in the shell that starts it: its own does
 // not inherit the trap.
 func (sh *shell) debugStage(st *syntax.Stmt) {
-	if sh.traps["DEBUG"] != "" && !sh.opts.functrace && !sh.opts.lastpipe {
+	if sh.traps["DEBUG"] != "" && !sh.opts.Functrace && !sh.opts.Lastpipe {
 		sh.line = sh.lineOf(st.Pos())
 		sh.debug(st)
 	}
@@ -108,7 +108,7 @@ func (sh *shell) ended() {
 	if s := sh.traps["ERR"]; s != "" && !sh.trapping {
 		sh.trap(s)
 	}
-	if sh.opts.errexit && sh.jump.kind == 0 {
+	if sh.opts.Errexit && sh.jump.kind == 0 {
 		sh.jump = jump{kind: exits}
 	}
 }
@@ -152,7 +152,7 @@ func (sh *shell) redirected(st *syntax.Stmt) {
 	default:
 		sh.status = 0
 	}
-	sh.restore(undo)
+	sh.files.Restore(undo)
 	if err != nil && st.Cmd != nil && !counts(st.Cmd) { // no command in it failed
 		sh.ended()
 	}
@@ -179,7 +179,7 @@ func (sh *shell) command(c syntax.Command) {
 	case *syntax.FuncDecl:
 		sh.declare(c)
 	case *syntax.ArithmCmd:
-		n, err := sh.arithmCommand(c.X, func() string { return sh.sourceBetween(c.Left, c.Right) })
+		n, err := sh.arithmCommand(c.X, func() string { return sh.src.Between(c.Left, c.Right) })
 		sh.status = int(truth(n == 0))
 		if err != nil {
 			sh.status = 1
@@ -209,7 +209,7 @@ func (sh *shell) inSubshell(list []*syntax.Stmt) {
 // within runs statements in a subshell and returns its status. A subshell that looks
 // at its own pid is a process.
 func (sh *shell) within(sub *shell, list []*syntax.Stmt) (status int) {
-	if !sh.execs && slices.ContainsFunc(list, func(st *syntax.Stmt) bool { return strings.Contains(sh.sourceOf(st), "BASHPID") }) {
+	if !sh.execs && slices.ContainsFunc(list, func(st *syntax.Stmt) bool { return strings.Contains(sh.src.Of(st), "BASHPID") }) {
 		c, err := sh.spawn(sub, list)
 		if err != nil {
 			sh.cannotFork(err)
@@ -217,10 +217,10 @@ func (sh *shell) within(sub *shell, list []*syntax.Stmt) (status int) {
 		}
 		return sh.await(c.PID(), false)
 	}
-	mark := sh.variables
+	mark := sh.Variables
 	sub.stmts(list)
 	status = sub.finish()
-	sh.variables = mark
+	sh.Variables = mark
 	sh.trapSignals()
 	return status
 }
@@ -251,11 +251,11 @@ func (sh *shell) andOr(c *syntax.BinaryCmd) {
 // spawn starts a process that runs statements in a subshell, which it takes over. It
 // ignores the signals.
 func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal) (*kernel.Process, error) {
-	for _, fd := range sh.coprocs {
-		sub.setFD(fd, nil)
+	for _, fd := range sh.files.Coprocs {
+		sub.files.Set(fd, nil)
 	}
 	c, err := sh.p.Start(kernel.Exec{
-		Args: sh.p.Args, Env: sh.p.Env, Dir: sh.dir, Umask: sh.umask,
+		Args: sh.p.Args, Env: sh.p.Env, Dir: sh.files.Dir, Umask: sh.files.Umask,
 		Program: sub.program(func(sub *shell) {
 			for _, s := range ignored {
 				sub.p.Ignore(s, true)
@@ -264,7 +264,7 @@ func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal
 		}),
 	})
 	if err != nil {
-		sub.close()
+		sub.files.Close()
 	}
 	return c, err
 }
@@ -280,8 +280,8 @@ func (sh *shell) cannotFork(err error) {
 // background starts a statement that ends with &.
 func (sh *shell) background(st *syntax.Stmt) {
 	sub := sh.subshell()
-	if f, e := sh.open(devNull, abi.O_RDONLY, 0); e == abi.OK && !redirectsInput(st) {
-		sub.setFile(0, f)
+	if f, e := sh.files.Open(sh.ctx, devNull, abi.O_RDONLY, 0); e == abi.OK && !redirectsInput(st) {
+		sub.files.Replace(0, f)
 	}
 	bare := *st
 	bare.Background = false
@@ -291,9 +291,9 @@ func (sh *shell) background(st *syntax.Stmt) {
 		sh.cannotFork(err)
 		return
 	}
-	text, ok := sh.printed(st)
+	text, ok := sh.src.Printed(st)
 	if !ok {
-		text = sh.sourceOf(st)
+		text = sh.src.Of(st)
 	}
 	sh.addJob(c.PID(), text)
 	sh.status = 0

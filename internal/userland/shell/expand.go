@@ -3,9 +3,14 @@ package shell
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // piece is a part of a field. Quoted characters are no patterns, and are not
@@ -30,17 +35,6 @@ type builder struct {
 	err     error
 }
 
-// expandError is an error of an expansion. Fatal ones end a shell that is not
-// interactive.
-type expandError struct {
-	msg   string
-	fatal bool
-}
-
-func (e *expandError) Error() string { return e.msg }
-
-func errorf(format string, args ...any) error { return fmt.Errorf(format, args...) }
-
 func (b *builder) fail(err error) {
 	if b.err == nil {
 		b.err = err
@@ -61,7 +55,7 @@ func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
 			b.word(w)
 			b.end()
 			if b.err != nil {
-				named(b.err, func() string { return sh.sourceOf(words[i]) })
+				named(b.err, func() string { return sh.src.Of(words[i]) })
 				return nil, b.err
 			}
 			for _, f := range b.fields {
@@ -71,8 +65,8 @@ func (sh *shell) fields(words []*syntax.Word) ([]string, error) {
 				}
 				out = append(out, list...)
 			}
-			if !sh.room(elementCost) {
-				return nil, errMemory
+			if !sh.Room(vars.ElementCost) {
+				return nil, vars.ErrMemory
 			}
 		}
 	}
@@ -116,7 +110,7 @@ func (sh *shell) field(w *syntax.Word, assign bool) (field, error) {
 		}
 		b.part(p, i == 0, len(w.Parts) == 1)
 	}
-	named(b.err, func() string { return sh.sourceOf(w) })
+	named(b.err, func() string { return sh.src.Of(w) })
 	return b.cur, b.err
 }
 
@@ -134,13 +128,13 @@ func (sh *shell) document(w *syntax.Word) (string, error) {
 	b := &builder{sh: sh}
 	for _, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok {
-			b.add(unquoteIn(lit.Value, "$`\\\n"), true)
+			b.add(quote.Strip(lit.Value, "$`\\\n"), true)
 			continue
 		}
 		b.quoted(p)
 	}
 	named(b.err, func() string {
-		s := sh.sourceOf(w) // with the line that ends it
+		s := sh.src.Of(w) // with the line that ends it
 		return s[:strings.LastIndexByte(s, '\n')+1]
 	})
 	return b.cur.String(), b.err
@@ -162,21 +156,12 @@ func (f field) pattern() string {
 	var s strings.Builder
 	for _, p := range f {
 		if p.quoted {
-			escape(&s, p.text, `*?[]\+@!()|-^`)
+			quote.Escape(&s, p.text, `*?[]\+@!()|-^`)
 		} else {
 			s.WriteString(p.text)
 		}
 	}
 	return s.String()
-}
-
-func escape(b *strings.Builder, s, chars string) {
-	for i := range len(s) {
-		if strings.IndexByte(chars, s[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(s[i])
-	}
 }
 
 // add adds text to the current field.
@@ -187,8 +172,8 @@ func (b *builder) add(s string, quoted bool) {
 	if s == "" || b.err != nil {
 		return
 	}
-	if !b.sh.room(int64(len(s))) {
-		b.fail(errMemory)
+	if !b.sh.Room(int64(len(s))) {
+		b.fail(vars.ErrMemory)
 		return
 	}
 	b.started = true
@@ -199,8 +184,8 @@ func (b *builder) add(s string, quoted bool) {
 func (b *builder) next() {
 	b.fields = append(b.fields, b.cur)
 	b.cur, b.started = nil, false
-	if !b.sh.room(elementCost) {
-		b.fail(errMemory)
+	if !b.sh.Room(vars.ElementCost) {
+		b.fail(vars.ErrMemory)
 	}
 }
 
@@ -248,11 +233,11 @@ func (b *builder) splitAdd(s string) {
 
 // ifs returns IFS, which has a default while it is not set.
 func (sh *shell) ifs() (string, bool) {
-	v := sh.lookup("IFS")
-	if v == nil || !v.set {
+	v := sh.vars.Lookup("IFS")
+	if v == nil || !v.IsSet {
 		return " \t\n", false
 	}
-	return v.str, true
+	return v.Str, true
 }
 
 func (sh *shell) joiner() string {
@@ -277,7 +262,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 	switch p := p.(type) {
 	case *syntax.Lit:
 		s := p.Value
-		if name, rest, ok := strings.Cut(s, "=~"); first && ok && validName(name) {
+		if name, rest, ok := strings.Cut(s, "=~"); first && ok && parse.ValidName(name) {
 			b.lit(name + "=")
 			s = "~" + rest
 		}
@@ -288,7 +273,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 	case *syntax.SglQuoted:
 		s := p.Value
 		if p.Dollar {
-			s, _ = ansiC(s, false)
+			s, _ = quote.Unescape(s, false)
 			s, _, _ = strings.Cut(s, "\x00")
 		}
 		b.add(s, true)
@@ -299,7 +284,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 		for _, q := range p.Parts {
 			b.quoted(q)
 		}
-		named(b.err, func() string { return strings.TrimSuffix(strings.TrimLeft(b.sh.sourceOf(p), "$")[1:], "\"") })
+		named(b.err, func() string { return strings.TrimSuffix(strings.TrimLeft(b.sh.src.Of(p), "$")[1:], "\"") })
 	case *syntax.ParamExp:
 		b.param(p, false)
 	case *syntax.CmdSubst:
@@ -315,7 +300,7 @@ func (b *builder) part(p syntax.WordPart, first, only bool) {
 	case *syntax.ExtGlob:
 		b.extGlob(p)
 	default:
-		b.fail(errorf("%T is not supported", p))
+		b.fail(fmt.Errorf("%T is not supported", p))
 	}
 }
 
@@ -326,7 +311,7 @@ func (b *builder) quoted(p syntax.WordPart) {
 	}
 	switch p := p.(type) {
 	case *syntax.Lit:
-		b.add(unquoteIn(p.Value, "$`\"\\\n"), true)
+		b.add(quote.Strip(p.Value, "$`\"\\\n"), true)
 	case *syntax.ParamExp:
 		b.param(p, true)
 	case *syntax.CmdSubst:
@@ -359,13 +344,13 @@ func (b *builder) arithmetic(p *syntax.ArithmExp) string {
 	if err != nil {
 		b.fail(err)
 	}
-	return itoa(n)
+	return strconv.FormatInt(n, 10)
 }
 
 // command returns the output of a command substitution.
 func (b *builder) command(p *syntax.CmdSubst) string {
 	if p.TempFile || p.ReplyVar {
-		b.fail(errorf("${ command; } is not supported: use $(command)"))
+		b.fail(fmt.Errorf("${ command; } is not supported: use $(command)"))
 		return ""
 	}
 	s, err := b.sh.output(p)

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"coderunner/internal/machine/abi"
@@ -13,8 +14,8 @@ import (
 func (sh *shell) external(args []string) {
 	replace := sh.execs
 	sh.execs = false
-	e := kernel.Exec{Path: args[0], Args: args, Env: sh.environ(), Dir: sh.dir, Umask: sh.umask, Files: sh.inherited()}
-	path, errno := sh.p.Kernel().LookPath(args[0], sh.dir, []string{"PATH=" + sh.get("PATH")})
+	e := kernel.Exec{Path: args[0], Args: args, Env: sh.environ(), Dir: sh.files.Dir, Umask: sh.files.Umask, Files: sh.files.Inherited()}
+	path, errno := sh.p.Kernel().LookPath(args[0], sh.files.Dir, []string{"PATH=" + sh.vars.Get("PATH")})
 	if errno != abi.OK {
 		sh.notFound(args, errno)
 		return
@@ -35,6 +36,18 @@ func (sh *shell) external(args []string) {
 	sh.status = sh.await(c.PID(), false)
 }
 
+// environ returns the environment of a command: exported variables and functions.
+func (sh *shell) environ() []string {
+	env := sh.vars.Environ()
+	for name, f := range sh.funcs {
+		if f.exported {
+			env = append(env, "BASH_FUNC_"+name+"%%=() "+f.text)
+		}
+	}
+	slices.Sort(env)
+	return env
+}
+
 // notFound reports that there is no such command.
 func (sh *shell) notFound(args []string, errno abi.Errno) {
 	name := args[0]
@@ -43,7 +56,7 @@ func (sh *shell) notFound(args []string, errno abi.Errno) {
 		sh.status = 126
 	}
 	switch f := sh.funcs["command_not_found_handle"]; {
-	case strings.Contains(name, "/") && sh.isDir(name):
+	case strings.Contains(name, "/") && sh.files.IsDir(name):
 		sh.errorf("%s: Is a directory", name)
 		sh.status = 126
 	case strings.Contains(name, "/") || errno == abi.EACCES:
@@ -63,7 +76,7 @@ func (sh *shell) notFound(args []string, errno abi.Errno) {
 // already.
 func (sh *shell) hint(name string) string {
 	hint, again := Instead(name), false
-	if f := sh.fds[2]; hint != "" && f != nil {
+	if f := sh.files.FDs[2]; hint != "" && f != nil {
 		if _, shown := f.Stream().(*memfs.Output); shown {
 			_, again = sh.hinted.LoadOrStore(hint, true)
 		}

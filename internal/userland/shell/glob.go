@@ -1,32 +1,31 @@
 package shell
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	"coderunner/internal/machine/abi"
-	"coderunner/internal/machine/memfs"
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // glob returns the file names that a field matches, or the field's text.
 func (sh *shell) glob(f field) ([]string, error) {
 	text := f.String()
-	if sh.opts.noglob || !f.mayMatch(sh.opts.extglob) {
+	if sh.opts.Noglob || !f.mayMatch(sh.opts.Extglob) {
 		return []string{text}, nil
 	}
 	pat := f.pattern()
-	if !glob.HasMeta(pat, sh.opts.extglob) {
+	if !glob.HasMeta(pat, sh.opts.Extglob) {
 		return []string{text}, nil
 	}
 	list := sh.acceptable(sh.paths(pat))
 	switch {
 	case len(list) > 0:
 		return list, nil
-	case sh.opts.failglob:
-		return nil, &expandError{"no match: " + text, false}
-	case sh.opts.nullglob:
+	case sh.opts.Failglob:
+		return nil, &vars.Error{Msg: "no match: " + text}
+	case sh.opts.Nullglob:
 		return nil, nil
 	}
 	return []string{text}, nil
@@ -34,7 +33,7 @@ func (sh *shell) glob(f field) ([]string, error) {
 
 // acceptable returns the names that no pattern of GLOBIGNORE matches, component by component.
 func (sh *shell) acceptable(list []string) []string {
-	ignored := sh.get("GLOBIGNORE")
+	ignored := sh.vars.Get("GLOBIGNORE")
 	if ignored == "" {
 		return list
 	}
@@ -52,7 +51,7 @@ func (sh *shell) acceptable(list []string) []string {
 
 func (sh *shell) allMatch(patterns, parts []string) bool {
 	for i, p := range patterns {
-		if !glob.Compile(p, sh.opts.extglob).Match(sh.ctx, parts[i], sh.opts.nocaseglob) {
+		if !glob.Compile(p, sh.opts.Extglob).Match(sh.ctx, parts[i], sh.opts.Nocaseglob) {
 			return false
 		}
 	}
@@ -84,7 +83,7 @@ func (f field) mayMatch(ext bool) bool {
 
 // paths returns the paths that match a pattern, sorted.
 func (sh *shell) paths(pat string) []string {
-	g := &globber{sh: sh, dots: sh.opts.dotglob || sh.get("GLOBIGNORE") != ""}
+	g := &globber{sh: sh, dots: sh.opts.Dotglob || sh.vars.Get("GLOBIGNORE") != ""}
 	at := ""
 	if strings.HasPrefix(pat, "/") {
 		at = "/"
@@ -135,33 +134,33 @@ func (g *globber) expand(at string, parts []string) {
 	part, rest := parts[0], parts[1:]
 	switch {
 	case part == "" && len(rest) == 0: // a/*/
-		if at != "" && sh.isDir(at) {
+		if at != "" && sh.files.IsDir(at) {
 			g.add(at)
 		}
 		return
 	case part == "":
 		g.expand(at, rest)
 		return
-	case part == "**" && sh.opts.globstar:
+	case part == "**" && sh.opts.Globstar:
 		g.descend(at, rest)
 		return
-	case !glob.HasMeta(part, sh.opts.extglob):
+	case !glob.HasMeta(part, sh.opts.Extglob):
 		name := at + glob.Unescape(part)
 		if len(rest) > 0 {
 			g.expand(name+"/", rest)
-		} else if _, e := sh.node(name, false); e == abi.OK {
+		} else if _, e := sh.files.Lookup(name, false); e == abi.OK {
 			g.add(name)
 		}
 		return
 	}
-	compiled := glob.Compile(part, sh.opts.extglob)
-	for _, e := range sh.list(at) {
-		if g.hidden(e.Name, part) || !compiled.Match(sh.ctx, e.Name, sh.opts.nocaseglob) {
+	compiled := glob.Compile(part, sh.opts.Extglob)
+	for _, e := range sh.files.List(sh.ctx, at) {
+		if g.hidden(e.Name, part) || !compiled.Match(sh.ctx, e.Name, sh.opts.Nocaseglob) {
 			continue
 		}
 		if len(rest) == 0 {
 			g.add(at + e.Name)
-		} else if e.Type == abi.DT_DIR || e.Type == abi.DT_LNK && sh.isDir(at+e.Name) {
+		} else if e.Type == abi.DT_DIR || e.Type == abi.DT_LNK && sh.files.IsDir(at+e.Name) {
 			g.expand(at+e.Name+"/", rest)
 		}
 	}
@@ -187,7 +186,7 @@ func (g *globber) descend(at string, rest []string) {
 	} else if at != "" && g.depth == 1 {
 		g.add(at)
 	}
-	for _, e := range g.sh.list(at) {
+	for _, e := range g.sh.files.List(g.sh.ctx, at) {
 		if g.hidden(e.Name, "") {
 			continue
 		}
@@ -201,61 +200,9 @@ func (g *globber) descend(at string, rest []string) {
 }
 
 func (g *globber) add(name string) {
-	if !g.sh.room(int64(len(name)) + elementCost) {
-		g.sh.exhausted(errMemory)
+	if !g.sh.Room(int64(len(name)) + vars.ElementCost) {
+		g.sh.exhausted(vars.ErrMemory)
 		return
 	}
 	g.found = append(g.found, name)
 }
-
-// list returns the entries of a directory, in the order of their names.
-func (sh *shell) list(dir string) []abi.Dirent {
-	if dir == "" {
-		dir = "."
-	}
-	f, e := sh.open(dir, abi.O_RDONLY|abi.O_DIRECTORY, 0)
-	if e != abi.OK {
-		return nil
-	}
-	defer f.Close()
-	var list []abi.Dirent
-	f.ReadDir(func(d abi.Dirent) bool {
-		list = append(list, d)
-		return true
-	})
-	slices.SortFunc(list, func(a, b abi.Dirent) int { return strings.Compare(a.Name, b.Name) })
-	return list
-}
-
-// node looks up a path, relative to the working directory.
-func (sh *shell) node(name string, follow bool) (*memfs.Node, abi.Errno) {
-	if name == "" {
-		return nil, abi.ENOENT
-	}
-	return sh.fs.Lookup(nil, sh.absolute(name), follow)
-}
-
-// absolute returns a path from the root. A slash at its end stays.
-func (sh *shell) absolute(name string) string {
-	if strings.HasPrefix(name, "/") {
-		return name
-	}
-	return strings.TrimSuffix(sh.dir, "/") + "/" + name
-}
-
-func (sh *shell) isDir(name string) bool {
-	n, e := sh.node(name, true)
-	return e == abi.OK && n.IsDir()
-}
-
-// open opens a path. /dev/fd and /dev/stdin are the shell's own descriptors.
-func (sh *shell) open(name string, flags, perm uint32) (*memfs.File, abi.Errno) {
-	if name == "" {
-		return nil, abi.ENOENT
-	}
-	ctx := memfs.WithFiles(sh.ctx, sh.fd)
-	return sh.fs.Open(ctx, nil, sh.absolute(name), flags|abi.O_CLOEXEC, perm&^sh.umask)
-}
-
-// clean returns the absolute path of a directory to change to.
-func (sh *shell) clean(name string) string { return path.Clean(sh.absolute(name)) }

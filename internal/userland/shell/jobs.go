@@ -132,8 +132,8 @@ func (sh *shell) awaitChild(pid int, interruptible bool) (child, status int) {
 
 // lineText returns the line of the script that is executed.
 func (sh *shell) lineText() string {
-	lines := strings.Split(sh.src.text, "\n")
-	if at := sh.line - sh.src.first; at >= 0 && at < len(lines) {
+	lines := strings.Split(sh.src.Text, "\n")
+	if at := sh.line - sh.src.First; at >= 0 && at < len(lines) {
 		return lines[at]
 	}
 	return ""

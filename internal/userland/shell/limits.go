@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"coderunner/internal/userland/shell/files"
 )
 
 // umaskBuiltin is umask.
@@ -19,12 +21,12 @@ func (sh *shell) umaskBuiltin(args []string) int {
 	}
 	if len(args) == 0 {
 		if !symbolic {
-			return sh.print("umask", fmt.Sprintf("%s%04o\n", again, sh.umask))
+			return sh.print("umask", fmt.Sprintf("%s%04o\n", again, sh.files.Umask))
 		}
 		if again != "" {
 			again += "-S "
 		}
-		m := ^sh.umask
+		m := ^sh.files.Umask
 		who := func(shift int) string {
 			s := ""
 			for i, c := range "rwx" {
@@ -37,12 +39,12 @@ func (sh *shell) umaskBuiltin(args []string) int {
 		return sh.print("umask", again+"u="+who(6)+",g="+who(3)+",o="+who(0)+"\n")
 	}
 	if c := args[0][:min(1, len(args[0]))]; c != "" && !strings.Contains("0123456789", c) {
-		mask, wrong := symbolicMask(sh.umask, args[0])
+		mask, wrong := symbolicMask(sh.files.Umask, args[0])
 		if wrong != "" {
 			sh.errorf("umask: `%s': invalid symbolic mode %s", wrong[:1], wrong[1:])
 			return 1
 		}
-		sh.umask = mask
+		sh.files.Umask = mask
 		return 0
 	}
 	n, err := strconv.ParseUint(args[0], 8, 32)
@@ -50,7 +52,7 @@ func (sh *shell) umaskBuiltin(args []string) int {
 		sh.errorf("umask: %s: octal number out of range", args[0])
 		return 1
 	}
-	sh.umask = uint32(n)
+	sh.files.Umask = uint32(n)
 	return 0
 }
 
@@ -93,7 +95,7 @@ func symbolicMask(mask uint32, text string) (result uint32, wrong string) {
 func (sh *shell) ulimit(args []string) int {
 	for i, a := range args {
 		if i > 0 && (a == "-n" || a == "-Sn" || a == "-Hn") && i == len(args)-1 {
-			return sh.print("ulimit", strconv.Itoa(maxFD+1)+"\n")
+			return sh.print("ulimit", strconv.Itoa(files.MaxFD+1)+"\n")
 		}
 	}
 	if last := args[len(args)-1]; len(args) == 1 || strings.HasPrefix(last, "-") {

@@ -7,6 +7,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/parse"
 )
 
 // Main is bash and sh: bash [options] [-c text | file] [arguments].
@@ -21,8 +22,8 @@ func Builtin(name string) kernel.Program {
 	}
 	return func(ctx context.Context, p *kernel.Process) int {
 		sh := newShell(ctx, p)
-		defer sh.memory.end()
-		defer sh.close()
+		defer sh.Memory.End()
+		defer sh.files.Close()
 		sh.alone = true
 		return run(sh, append([]string{name}, p.Args[min(1, len(p.Args)):]...))
 	}
@@ -31,8 +32,8 @@ func Builtin(name string) kernel.Program {
 // run runs bash, in a session if there is one.
 func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	sh := newShell(ctx, p)
-	defer sh.memory.end()
-	defer sh.close()
+	defer sh.Memory.End()
+	defer sh.files.Close()
 	args := p.Args
 	if len(args) == 0 {
 		args = []string{"bash"}
@@ -46,8 +47,8 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	}
 	if s != nil {
 		s.restore(sh)
-		sh.opts.expandAliases = sh.opts.expandAliases || s.Typed
-	} else if name := sh.get("BASH_ENV"); name != "" && path.Base(sh.name) != "sh" {
+		sh.opts.ExpandAliases = sh.opts.ExpandAliases || s.Typed
+	} else if name := sh.vars.Get("BASH_ENV"); name != "" && path.Base(sh.name) != "sh" {
 		sh.source([]string{"source", name})
 	}
 	err := sh.runText(src, command)
@@ -63,7 +64,7 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 const version = "GNU bash, version " + bashVersion + " (" + machType + "), as coderunner has it\n"
 
 // arguments takes the options, and returns the text to run.
-func (sh *shell) arguments(args []string) (src *source, command string, ok bool) {
+func (sh *shell) arguments(args []string) (src *parse.Source, command string, ok bool) {
 	isCommand, stdin := false, false
 	for len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' || args[0][0] == '+') {
 		a := args[0]
@@ -123,14 +124,14 @@ func (sh *shell) arguments(args []string) (src *source, command string, ok bool)
 	return sh.sourceText(args, isCommand, stdin)
 }
 
-func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *source, command string, ok bool) {
+func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *parse.Source, command string, ok bool) {
 	switch {
 	case isCommand && len(args) == 0:
 		sh.write(2, sh.name+": -c: option requires an argument\n")
 		sh.status = 2
 		return nil, "", false
 	case isCommand:
-		src = &source{text: args[0], first: 1}
+		src = &parse.Source{Text: args[0], First: 1}
 		if len(args) > 1 {
 			sh.arg0, sh.name, sh.params = args[1], args[1], args[2:]
 		}
@@ -141,12 +142,12 @@ func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *source, 
 		if err != nil {
 			return nil, "", false
 		}
-		return &source{text: text, first: 1}, "stdin", true
+		return &parse.Source{Text: text, First: 1}, "stdin", true
 	}
 	name := args[0]
 	sh.arg0, sh.name, sh.script, sh.params = name, name, name, args[1:]
 	at := name
-	if _, e := sh.node(name, true); e == abi.ENOENT && !strings.Contains(name, "/") {
+	if _, e := sh.files.Lookup(name, true); e == abi.ENOENT && !strings.Contains(name, "/") {
 		if p := sh.which(name); p != "" {
 			at = p
 		}
@@ -154,7 +155,7 @@ func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *source, 
 	text, err := sh.readFile(at, maxScript)
 	if err != nil {
 		sh.status = 127
-		if sh.isDir(at) {
+		if sh.files.IsDir(at) {
 			sh.status = 126
 		}
 		sh.write(2, "bash: "+err.Error()+"\n")
@@ -165,5 +166,5 @@ func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *source, 
 		sh.write(2, name+": "+name+": cannot execute binary file\n")
 		return nil, "", false
 	}
-	return &source{text: text, name: name, first: 1}, "file", true
+	return &parse.Source{Text: text, Name: name, First: 1}, "file", true
 }

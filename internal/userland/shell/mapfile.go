@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // mapping is a call of mapfile or readarray.
@@ -50,7 +53,7 @@ func (sh *shell) mapfile(args []string) int {
 	if len(args) > 0 {
 		m.into = args[0]
 	}
-	if sh.fds[m.fd] == nil {
+	if sh.files.FDs[m.fd] == nil {
 		sh.errorf("%s: %d: invalid file descriptor: Bad file descriptor", m.name, m.fd)
 		return 1
 	}
@@ -95,8 +98,8 @@ func (m *mapping) option(sh *shell, option, value string) int {
 func (m *mapping) run(sh *shell) int {
 	for n := 1; m.limit == 0 || n <= m.limit; {
 		line, err := sh.readLine(m.fd, m.delim, true)
-		if errors.Is(err, errMemory) || !sh.room(int64(len(line))+elementCost) {
-			sh.exhausted(errMemory)
+		if errors.Is(err, vars.ErrMemory) || !sh.Room(int64(len(line))+vars.ElementCost) {
+			sh.exhausted(vars.ErrMemory)
 			return 1
 		}
 		if err != nil && line == "" {
@@ -112,7 +115,7 @@ func (m *mapping) run(sh *shell) int {
 			if status := m.store(sh); status != 0 {
 				return status
 			}
-			sh.evalText(fmt.Sprintf("%s %d %s", m.callback, m.origin, singleQuoted(line)))
+			sh.evalText(fmt.Sprintf("%s %d %s", m.callback, m.origin, quote.Single(line)))
 			if sh.stopped() {
 				return sh.status
 			}
@@ -126,14 +129,14 @@ func (m *mapping) run(sh *shell) int {
 // store puts the lines that were read into the array, and moves its origin behind them.
 func (m *mapping) store(sh *shell) int {
 	if m.origin < 0 {
-		if err := sh.setList(m.into, m.lines); err != nil {
+		if err := sh.vars.SetList(m.into, m.lines); err != nil {
 			sh.reportIn(m.name, err)
 			return 1
 		}
 		m.origin, m.lines = len(m.lines), nil
 	}
 	for _, s := range m.lines {
-		if err := sh.setElement(m.into, strconv.Itoa(m.origin), s, false); err != nil {
+		if err := sh.vars.SetElement(m.into, strconv.Itoa(m.origin), s, false); err != nil {
 			sh.reportIn(m.name, err)
 			return 1
 		}

@@ -5,8 +5,6 @@ import (
 	"strings"
 )
 
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
 // truth returns the number of a condition, and with a negated one a status.
 func truth(b bool) int64 {
 	if b {

@@ -1,22 +1,16 @@
 package shell
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
-)
 
-// value is what a parameter stands for.
-type value struct {
-	name  string // with its subscript, for errors
-	elems []string
-	keys  []string // of an array's elements
-	many  bool     // $@, $* or all elements of an array
-	star  bool     // joined in double quotes
-	set   bool
-}
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
+)
 
 // maxNested bounds parameter expansions within one another.
 const maxNested = 200
@@ -24,7 +18,7 @@ const maxNested = 200
 // param adds a parameter expansion.
 func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	if b.nested++; b.nested > maxNested {
-		b.fail(errorf("more than %d nested expansions", maxNested))
+		b.fail(fmt.Errorf("more than %d nested expansions", maxNested))
 	}
 	defer func() { b.nested-- }()
 	if b.err != nil {
@@ -37,7 +31,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	if p.Param == nil || p.Width || p.IsSet || p.Flags != nil || p.NestedParam != nil {
-		b.fail(errorf("${…}: %w", errSubstitution))
+		b.fail(fmt.Errorf("${…}: %w", errSubstitution))
 		return
 	}
 	sh := b.sh
@@ -50,8 +44,8 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 		b.otherwise(p, v, quoted)
 		return
 	}
-	if !v.set && !v.many && sh.opts.nounset && p.Names == 0 {
-		b.fail(&expandError{v.name + ": unbound variable", true})
+	if !v.IsSet && !v.Many && sh.opts.Nounset && p.Names == 0 {
+		b.fail(&vars.Error{Msg: v.Name + ": unbound variable", Fatal: true})
 		return
 	}
 	switch {
@@ -60,7 +54,7 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 	case p.Slice != nil:
 		v, err = sh.slice(p, v)
 	case p.Repl != nil:
-		v.elems, err = sh.replace(p.Repl, v.elems)
+		v.Elems, err = sh.replace(p.Repl, v.Elems)
 	case p.Exp != nil:
 		v, err = sh.operate(p, v)
 	}
@@ -72,27 +66,27 @@ func (b *builder) param(p *syntax.ParamExp, quoted bool) {
 }
 
 // emit adds a value's elements.
-func (b *builder) emit(v value, quoted bool) {
+func (b *builder) emit(v vars.Value, quoted bool) {
 	switch {
-	case !v.many:
-		if len(v.elems) == 0 {
-			v.elems = []string{""}
+	case !v.Many:
+		if len(v.Elems) == 0 {
+			v.Elems = []string{""}
 		}
 		if quoted {
-			b.add(v.elems[0], true)
+			b.add(v.Elems[0], true)
 		} else {
-			b.splitAdd(v.elems[0])
+			b.splitAdd(v.Elems[0])
 		}
-	case quoted && v.star:
-		b.add(b.join(v.elems, b.sh.joiner()), true)
+	case quoted && v.Star:
+		b.add(b.join(v.Elems, b.sh.joiner()), true)
 	case !b.split:
 		sep := " "
-		if v.star {
+		if v.Star {
 			sep = b.sh.joiner()
 		}
-		b.add(b.join(v.elems, sep), quoted)
+		b.add(b.join(v.Elems, sep), quoted)
 	default:
-		for i, s := range v.elems {
+		for i, s := range v.Elems {
 			if i > 0 && (quoted || b.started) {
 				b.next()
 			}
@@ -110,62 +104,62 @@ func (b *builder) join(elems []string, sep string) string {
 	for _, s := range elems {
 		size += len(s) + len(sep)
 	}
-	if !b.sh.room(int64(size)) {
-		b.fail(errMemory)
+	if !b.sh.Room(int64(size)) {
+		b.fail(vars.ErrMemory)
 		return ""
 	}
 	return strings.Join(elems, sep)
 }
 
 // parameter returns what the name of an expansion stands for, behind a ! as well.
-func (sh *shell) parameter(p *syntax.ParamExp) (value, error) {
+func (sh *shell) parameter(p *syntax.ParamExp) (vars.Value, error) {
 	name := p.Param.Value
 	if !p.Excl {
 		return sh.fetch(name, p.Index, p)
 	}
 	if p.Names != 0 {
-		v := value{name: name, many: true, set: true, star: p.Names == syntax.NamesPrefix}
-		for _, n := range sh.names() {
+		v := vars.Value{Name: name, Many: true, IsSet: true, Star: p.Names == syntax.NamesPrefix}
+		for _, n := range sh.vars.Names() {
 			if strings.HasPrefix(n, name) {
-				v.elems = append(v.elems, n)
+				v.Elems = append(v.Elems, n)
 			}
 		}
 		return v, nil
 	}
 	if all, star := allElements(p.Index); all {
 		v, err := sh.fetch(name, p.Index, p)
-		v.elems, v.star = v.keys, star
+		v.Elems, v.Star = v.Keys, star
 		return v, err
 	}
-	if ref, _ := sh.scope.find(name); ref != nil && ref.attrs&nameRef != 0 {
-		return value{name: name, elems: []string{ref.str}, set: true}, nil
+	if ref, _ := sh.vars.Scope.Find(name); ref != nil && ref.Attrs&vars.NameRef != 0 {
+		return vars.Value{Name: name, Elems: []string{ref.Str}, IsSet: true}, nil
 	}
 	v, err := sh.fetch(name, p.Index, p)
 	if err != nil {
 		return v, err
 	}
-	target := strings.Join(v.elems, " ")
-	if !v.set || target == "" {
+	target := strings.Join(v.Elems, " ")
+	if !v.IsSet || target == "" {
 		if p.Exp != nil {
-			return value{name: name}, nil
+			return vars.Value{Name: name}, nil
 		}
-		return v, errorf("%s: %w", name, errIndirect)
+		return v, fmt.Errorf("%s: %w", name, errIndirect)
 	}
 	return sh.fetchText(target)
 }
 
 // fetchText returns what the text of a name stands for: x, x[3], x[@], 1, @.
-func (sh *shell) fetchText(target string) (value, error) {
-	base, sub, has := cutSubscript(target)
+func (sh *shell) fetchText(target string) (vars.Value, error) {
+	base, sub, has := parse.CutSubscript(target)
 	switch {
-	case !has && (validName(base) || isSpecial(base)):
+	case !has && (parse.ValidName(base) || isSpecial(base)):
 		return sh.fetch(base, nil, nil)
 	case !has:
-		return value{}, &expandError{target + ": invalid variable name", true}
+		return vars.Value{}, &vars.Error{Msg: target + ": invalid variable name", Fatal: true}
 	case sub == "@" || sub == "*":
-		return sh.elements(base, sub == "*"), nil
+		return sh.vars.Elements(base, sub == "*"), nil
 	}
-	return sh.element(base, sh.subscript(sh.lookup(base), sub))
+	return sh.vars.Element(base, sh.subscript(sh.vars.Lookup(base), sub))
 }
 
 func isSpecial(name string) bool {
@@ -189,19 +183,19 @@ func allElements(index syntax.ArithmExpr) (all, star bool) {
 }
 
 // fetch returns what name[index] stands for; index may be nil.
-func (sh *shell) fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp) (value, error) {
-	one := func(s string, set bool) (value, error) {
-		return value{name: name, elems: []string{s}, set: set}, nil
+func (sh *shell) fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp) (vars.Value, error) {
+	one := func(s string, set bool) (vars.Value, error) {
+		return vars.Value{Name: name, Elems: []string{s}, IsSet: set}, nil
 	}
 	switch name {
 	case "@", "*":
-		return value{name: name, elems: sh.params, many: true, star: name == "*", set: len(sh.params) > 0}, nil
+		return vars.Value{Name: name, Elems: sh.params, Many: true, Star: name == "*", IsSet: len(sh.params) > 0}, nil
 	case "#":
 		return one(strconv.Itoa(len(sh.params)), true)
 	case "?":
 		return one(strconv.Itoa(sh.status), true)
 	case "-":
-		return one(sh.opts.letters(), true)
+		return one(sh.opts.Letters(), true)
 	case "$":
 		return one(strconv.Itoa(sh.pid), true)
 	case "!":
@@ -210,7 +204,7 @@ func (sh *shell) fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp)
 		}
 		return one(strconv.Itoa(sh.lastJob), true)
 	case "LINENO":
-		if p != nil && !sh.plain[name] {
+		if p != nil && !sh.vars.Plain[name] {
 			return one(strconv.Itoa(sh.lineOf(p.Pos())), true)
 		}
 	}
@@ -221,95 +215,39 @@ func (sh *shell) fetch(name string, index syntax.ArithmExpr, p *syntax.ParamExp)
 		case n <= len(sh.params):
 			return one(sh.params[n-1], true)
 		}
-		return value{name: "$" + name}, nil
+		return vars.Value{Name: "$" + name}, nil
 	}
 	if all, star := allElements(index); all {
-		return sh.elements(name, star), nil
+		return sh.vars.Elements(name, star), nil
 	}
-	name, sub := sh.resolve(name)
+	name, sub := sh.vars.Resolve(name)
 	if index != nil {
-		v := sh.lookup(name)
-		if v != nil && v.kind == associative {
+		v := sh.vars.Lookup(name)
+		if v != nil && v.Kind == vars.Associative {
 			key, err := sh.key(index)
 			if err != nil {
-				return value{}, err
+				return vars.Value{}, err
 			}
 			if key == "" {
-				sh.report(errorf("%s: %w", name, errSubscript)) // and it is unset, as in bash
-				return value{name: name + "[]"}, nil
+				sh.report(fmt.Errorf("%s: %w", name, vars.ErrSubscript)) // and it is unset, as in bash
+				return vars.Value{Name: name + "[]"}, nil
 			}
-			return sh.element(name, key)
+			return sh.vars.Element(name, key)
 		}
 		n, err := sh.arithm(index)
 		if err != nil {
-			return value{}, err
+			return vars.Value{}, err
 		}
-		return sh.element(name, itoa(n))
+		return sh.vars.Element(name, strconv.FormatInt(n, 10))
 	}
 	switch sub {
 	case "":
-		s, set := sh.value(sh.lookup(name))
+		s, set := sh.vars.Value(sh.vars.Lookup(name))
 		return one(s, set)
 	case "@", "*":
-		return sh.elements(name, sub == "*"), nil
+		return sh.vars.Elements(name, sub == "*"), nil
 	}
-	return sh.element(name, sh.subscript(sh.lookup(name), sub))
-}
-
-// elements returns all elements of an array; those of a scalar are its value.
-func (sh *shell) elements(name string, star bool) value {
-	v := value{name: name, many: true, star: star}
-	switch a := sh.lookup(name); {
-	case a == nil || !a.set:
-	case a.kind == indexed:
-		v.elems = a.list.list
-		for _, i := range a.list.indexes() {
-			v.keys = append(v.keys, strconv.Itoa(i))
-		}
-	case a.kind == associative:
-		v.keys = a.table.keys()
-		for _, k := range v.keys {
-			v.elems = append(v.elems, a.table.entries[k])
-		}
-	default:
-		v.elems, v.keys = []string{a.str}, []string{"0"}
-	}
-	v.set = len(v.elems) > 0
-	return v
-}
-
-// element returns name[sub].
-func (sh *shell) element(name, sub string) (value, error) {
-	v := value{name: name + "[" + sub + "]"}
-	a := sh.lookup(name)
-	if a != nil && a.kind == associative {
-		var s string
-		if a.table != nil {
-			s, v.set = a.table.entries[sub]
-		}
-		v.elems = []string{s}
-		return v, nil
-	}
-	i, err := sh.evaluate(sub)
-	if err != nil || a == nil {
-		return v, err
-	}
-	var s string
-	switch {
-	case a.kind == indexed && a.list != nil:
-		if i < 0 {
-			i += int64(a.list.next())
-		}
-		if i < 0 {
-			sh.report(errorf("%s: %w", name, errSubscript)) // and it is empty, as in bash
-			return v, nil
-		}
-		s, v.set = a.list.get(int(i))
-	case i == 0 || i == -1:
-		s, v.set = a.str, a.set
-	}
-	v.elems = []string{s}
-	return v, nil
+	return sh.vars.Element(name, sh.subscript(sh.vars.Lookup(name), sub))
 }
 
 // key expands the subscript of an associative array, which was parsed as
@@ -318,7 +256,7 @@ func (sh *shell) key(index syntax.ArithmExpr) (string, error) { return sh.keyAt(
 
 func (sh *shell) keyAt(index syntax.ArithmExpr, depth int) (string, error) {
 	if depth++; depth > maxArithDepth {
-		return "", errNesting
+		return "", parse.ErrNesting
 	}
 	switch x := index.(type) {
 	case *syntax.Word:
@@ -340,7 +278,7 @@ func (sh *shell) keyAt(index syntax.ArithmExpr, depth int) (string, error) {
 		s, err := sh.keyAt(x.X, depth)
 		return "(" + s + ")", err
 	}
-	return "", errorf("bad array subscript")
+	return "", fmt.Errorf("bad array subscript")
 }
 
 // characters returns how many characters a text has: bytes in the locale C.
@@ -354,20 +292,20 @@ func (sh *shell) characters(s string) int {
 // bytes reports whether the locale is C, whose characters are bytes.
 func (sh *shell) bytes() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if s, _ := sh.value(sh.lookup(name)); s != "" {
+		if s, _ := sh.vars.Value(sh.vars.Lookup(name)); s != "" {
 			return s == "C" || s == "POSIX"
 		}
 	}
 	return false
 }
 
-func (sh *shell) length(v value) value {
-	n := len(v.elems)
-	if !v.many {
+func (sh *shell) length(v vars.Value) vars.Value {
+	n := len(v.Elems)
+	if !v.Many {
 		n = 0
-		if len(v.elems) > 0 {
-			n = sh.characters(v.elems[0])
+		if len(v.Elems) > 0 {
+			n = sh.characters(v.Elems[0])
 		}
 	}
-	return value{elems: []string{strconv.Itoa(n)}, set: true}
+	return vars.Value{Elems: []string{strconv.Itoa(n)}, IsSet: true}
 }

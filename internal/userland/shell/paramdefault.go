@@ -5,21 +5,25 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // otherwise adds ${x:-w}, ${x:=w}, ${x:?w} and ${x:+w}.
-func (b *builder) otherwise(p *syntax.ParamExp, v value, quoted bool) {
+func (b *builder) otherwise(p *syntax.ParamExp, v vars.Value, quoted bool) {
 	op := p.Exp.Op
-	have := v.set
+	have := v.IsSet
 	switch op {
 	case syntax.AlternateUnsetOrNull, syntax.DefaultUnsetOrNull, syntax.ErrorUnsetOrNull, syntax.AssignUnsetOrNull:
-		have = v.set && strings.Join(v.elems[:min(2, len(v.elems))], " ") != ""
+		have = v.IsSet && strings.Join(v.Elems[:min(2, len(v.Elems))], " ") != ""
 	}
 	switch op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
 		if have {
 			b.operand(p.Exp.Word, quoted)
-		} else if quoted && !v.many {
+		} else if quoted && !v.Many {
 			b.add("", true)
 		}
 		return
@@ -37,21 +41,21 @@ func (b *builder) otherwise(p *syntax.ParamExp, v value, quoted bool) {
 	switch {
 	case err != nil:
 	case op == syntax.ErrorUnset:
-		err = &expandError{strings.TrimPrefix(v.name, "$") + ": " + cmp.Or(s, "parameter not set"), true}
+		err = &vars.Error{Msg: strings.TrimPrefix(v.Name, "$") + ": " + cmp.Or(s, "parameter not set"), Fatal: true}
 	case op == syntax.ErrorUnsetOrNull:
-		err = &expandError{strings.TrimPrefix(v.name, "$") + ": " + cmp.Or(s, "parameter null or not set"), true}
-	case !validName(p.Param.Value):
-		err = &expandError{v.name + ": cannot assign in this way", true}
+		err = &vars.Error{Msg: strings.TrimPrefix(v.Name, "$") + ": " + cmp.Or(s, "parameter null or not set"), Fatal: true}
+	case !parse.ValidName(p.Param.Value):
+		err = &vars.Error{Msg: v.Name + ": cannot assign in this way", Fatal: true}
 	case p.Index != nil:
 		err = b.sh.assignIndex(p.Param.Value, p.Index, s, false)
 	default:
-		err = b.sh.set(p.Param.Value, s)
+		err = b.sh.vars.Set(p.Param.Value, s)
 	}
 	if err != nil {
 		b.fail(err)
 		return
 	}
-	b.emit(value{elems: []string{s}}, quoted)
+	b.emit(vars.Value{Elems: []string{s}}, quoted)
 }
 
 // operand adds the word behind an operator. Letters in it are split as the
@@ -67,7 +71,7 @@ func (b *builder) operand(w *syntax.Word, quoted bool) {
 		lit, ok := p.(*syntax.Lit)
 		switch {
 		case quoted && ok:
-			b.add(unquoteIn(lit.Value, "$`\"\\\n}"), true)
+			b.add(quote.Strip(lit.Value, "$`\"\\\n}"), true)
 		case quoted:
 			if q, ok := p.(*syntax.SglQuoted); ok && !q.Dollar {
 				b.singleQuoted(q.Value)
@@ -90,7 +94,7 @@ func (b *builder) operand(w *syntax.Word, quoted bool) {
 // they quote nothing.
 func (b *builder) singleQuoted(s string) {
 	b.add("'", true)
-	if w, err := newParser().Document(&watched{s}); strings.ContainsAny(s, "$`\\") && err == nil {
+	if w, err := parse.Document(s); strings.ContainsAny(s, "$`\\") && err == nil {
 		for _, p := range w.Parts {
 			b.quoted(p)
 		}

@@ -2,7 +2,12 @@ package shell
 
 import (
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -10,10 +15,10 @@ import (
 )
 
 // slice is ${x:offset:length}, also of a list.
-func (sh *shell) slice(p *syntax.ParamExp, v value) (value, error) {
+func (sh *shell) slice(p *syntax.ParamExp, v vars.Value) (vars.Value, error) {
 	var offset, length int64
 	var err error
-	if !v.set && !v.many { // nothing to compute for
+	if !v.IsSet && !v.Many { // nothing to compute for
 		return v, nil
 	}
 	if p.Slice.Offset != nil {
@@ -26,16 +31,16 @@ func (sh *shell) slice(p *syntax.ParamExp, v value) (value, error) {
 			return v, err
 		}
 	}
-	if v.many {
+	if v.Many {
 		return sh.sliceList(p, v, offset, length)
 	}
 	var runes []string // with bytes that are not UTF-8
-	if len(v.elems) > 0 {
-		if !sh.room(int64(len(v.elems[0])) * 16) {
-			return v, errMemory
+	if len(v.Elems) > 0 {
+		if !sh.Room(int64(len(v.Elems[0])) * 16) {
+			return v, vars.ErrMemory
 		}
 		single := sh.bytes()
-		for s := v.elems[0]; s != ""; {
+		for s := v.Elems[0]; s != ""; {
 			_, n := glob.DecodeRune(s)
 			if single {
 				n = 1
@@ -47,7 +52,7 @@ func (sh *shell) slice(p *syntax.ParamExp, v value) (value, error) {
 	if err != nil {
 		return v, err
 	}
-	return value{name: v.name, elems: []string{strings.Join(runes[from:to], "")}, set: v.set}, nil
+	return vars.Value{Name: v.Name, Elems: []string{strings.Join(runes[from:to], "")}, IsSet: v.IsSet}, nil
 }
 
 // bounds returns the part of n elements that a slice is. Negative offsets count
@@ -64,30 +69,30 @@ func bounds(p *syntax.ParamExp, offset, length, n int64) (from, to int64, err er
 	}
 	if length < 0 {
 		if to = n + length; to < offset {
-			return 0, 0, errorf("%d: substring expression < 0", length)
+			return 0, 0, fmt.Errorf("%d: substring expression < 0", length)
 		}
 		return offset, to, nil
 	}
 	return offset, offset + min(length, n-offset), nil
 }
 
-func (sh *shell) sliceList(p *syntax.ParamExp, v value, offset, length int64) (value, error) {
-	list := v.elems
+func (sh *shell) sliceList(p *syntax.ParamExp, v vars.Value, offset, length int64) (vars.Value, error) {
+	list := v.Elems
 	name := p.Param.Value
 	if name == "@" || name == "*" {
 		list = append([]string{sh.arg0}, list...)
-	} else if a := sh.lookup(name); a != nil && a.kind == indexed && a.list.at != nil && offset >= 0 {
-		i, _ := slices.BinarySearch(a.list.at, int(offset))
+	} else if a := sh.vars.Lookup(name); a != nil && a.Kind == vars.Indexed && a.List.At != nil && offset >= 0 {
+		i, _ := slices.BinarySearch(a.List.At, int(offset))
 		offset = int64(i)
 	}
 	if p.Slice.Length != nil && length < 0 {
-		return v, &expandError{itoa(length) + ": substring expression < 0", false}
+		return v, &vars.Error{Msg: strconv.FormatInt(length, 10) + ": substring expression < 0"}
 	}
 	from, to, err := bounds(p, offset, length, int64(len(list)))
 	if err != nil {
 		return v, err
 	}
-	return value{elems: list[from:to], many: true, star: v.star, set: v.set}, nil
+	return vars.Value{Elems: list[from:to], Many: true, Star: v.Star, IsSet: v.IsSet}, nil
 }
 
 // replace is ${x/pattern/replacement} of every element.
@@ -101,10 +106,10 @@ func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
 		return nil, err
 	}
 	var anchor byte
-	if lit, ok := firstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
+	if lit, ok := parse.FirstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
 		anchor, text = lit[0], text[1:]
 	}
-	pat := glob.Compile(text, sh.opts.extglob)
+	pat := glob.Compile(text, sh.opts.Extglob)
 	if text == "" && anchor == 0 {
 		return elems, nil
 	}
@@ -117,29 +122,18 @@ func (sh *shell) replace(r *syntax.Replace, elems []string) ([]string, error) {
 	return elems, nil
 }
 
-func firstLit(w *syntax.Word) (string, bool) {
-	if w == nil || len(w.Parts) == 0 {
-		return "", false
-	}
-	lit, ok := w.Parts[0].(*syntax.Lit)
-	if !ok {
-		return "", false
-	}
-	return lit.Value, true
-}
-
 func (sh *shell) substituted(pat glob.Pattern, with field, s string, anchor byte, all bool) (string, error) {
 	var b strings.Builder
 	put := func(match string) bool {
 		for _, p := range with {
 			t := p.text
 			if !p.quoted && strings.Contains(t, "&") {
-				if !sh.room(int64(strings.Count(t, "&")) * int64(len(match))) {
+				if !sh.Room(int64(strings.Count(t, "&")) * int64(len(match))) {
 					return false
 				}
 				t = strings.ReplaceAll(t, "&", match)
 			}
-			if !sh.room(int64(len(t))) {
+			if !sh.Room(int64(len(t))) {
 				return false
 			}
 			b.WriteString(t)
@@ -175,7 +169,7 @@ func (sh *shell) substituted(pat glob.Pattern, with field, s string, anchor byte
 			continue
 		}
 		if !put(s[i : i+n]) {
-			return "", errMemory
+			return "", vars.ErrMemory
 		}
 		if i += n; !all {
 			b.WriteString(s[i:])
@@ -189,11 +183,11 @@ func memoryError(ok bool) error {
 	if ok {
 		return nil
 	}
-	return errMemory
+	return vars.ErrMemory
 }
 
 // operate is ${x#p}, ${x%p}, ${x^p}, ${x@Q} and the like.
-func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
+func (sh *shell) operate(p *syntax.ParamExp, v vars.Value) (vars.Value, error) {
 	if p.Exp.Op == syntax.OtherParamOps {
 		op, err := sh.literal(p.Exp.Word)
 		if err != nil {
@@ -206,12 +200,12 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 		return v, err
 	}
 	upper := unicode.ToUpper
-	if rest, ok := strings.CutPrefix(text, toggled); ok {
+	if rest, ok := strings.CutPrefix(text, parse.Toggled); ok {
 		text, upper = rest, toggle
 	}
-	pat := glob.Compile(text, sh.opts.extglob)
-	v.elems = slices.Clone(v.elems)
-	for i, s := range v.elems {
+	pat := glob.Compile(text, sh.opts.Extglob)
+	v.Elems = slices.Clone(v.Elems)
+	for i, s := range v.Elems {
 		switch p.Exp.Op {
 		case syntax.RemSmallPrefix, syntax.RemLargePrefix:
 			if n := pat.Prefix(sh.ctx, s, p.Exp.Op == syntax.RemLargePrefix); n > 0 {
@@ -226,9 +220,9 @@ func (sh *shell) operate(p *syntax.ParamExp, v value) (value, error) {
 		case syntax.LowerFirst, syntax.LowerAll:
 			s = sh.recase(s, pat, unicode.ToLower, p.Exp.Op == syntax.LowerAll)
 		default:
-			return v, errorf("%s: %w", p.Param.Value, errSubstitution)
+			return v, fmt.Errorf("%s: %w", p.Param.Value, errSubstitution)
 		}
-		v.elems[i] = s
+		v.Elems[i] = s
 	}
 	return v, nil
 }
@@ -243,7 +237,7 @@ func toggle(r rune) rune {
 
 // recase changes the case of the characters that match pat, an empty one all.
 func (sh *shell) recase(s string, pat glob.Pattern, to func(rune) rune, all bool) string {
-	if !sh.room(int64(len(s))) {
+	if !sh.Room(int64(len(s))) {
 		return ""
 	}
 	var b strings.Builder
@@ -260,55 +254,55 @@ func (sh *shell) recase(s string, pat glob.Pattern, to func(rune) rune, all bool
 }
 
 // transform is ${x@op}.
-func (sh *shell) transform(p *syntax.ParamExp, v value, op string) (value, error) {
-	a := sh.lookup(p.Param.Value)
+func (sh *shell) transform(p *syntax.ParamExp, v vars.Value, op string) (vars.Value, error) {
+	a := sh.vars.Lookup(p.Param.Value)
 	switch op {
 	case "a":
 		letters := ""
 		if a != nil {
-			letters = a.letters()
+			letters = a.Letters()
 		}
-		v.elems = []string{letters}
+		v.Elems = []string{letters}
 		return v, nil
 	case "A":
 		if a == nil {
-			return value{}, nil
+			return vars.Value{}, nil
 		}
-		return value{elems: []string{sh.declaration(p.Param.Value, a, true)}, set: true}, nil
+		return vars.Value{Elems: []string{a.Declaration(p.Param.Value, true)}, IsSet: true}, nil
 	case "K", "k":
-		list := make([]string, 0, 2*len(v.elems))
-		for i, s := range v.elems {
-			if i < len(v.keys) {
-				list = append(list, v.keys[i], s)
+		list := make([]string, 0, 2*len(v.Elems))
+		for i, s := range v.Elems {
+			if i < len(v.Keys) {
+				list = append(list, v.Keys[i], s)
 			}
 		}
 		if op == "K" {
 			for i := 1; i < len(list); i += 2 {
-				list[i] = doubleQuote(list[i])
+				list[i] = quote.Double(list[i])
 			}
 			text := strings.Join(list, " ")
-			if a != nil && a.kind == associative && v.set {
+			if a != nil && a.Kind == vars.Associative && v.IsSet {
 				text += " "
 			}
-			return value{elems: []string{text}, set: v.set}, nil
+			return vars.Value{Elems: []string{text}, IsSet: v.IsSet}, nil
 		}
-		v.elems = list
+		v.Elems = list
 		return v, nil
 	}
-	if !v.set && op == "Q" {
-		v.elems = nil
+	if !v.IsSet && op == "Q" {
+		v.Elems = nil
 		return v, nil
 	}
-	v.elems = slices.Clone(v.elems)
-	for i, s := range v.elems {
-		if !sh.room(4 * int64(len(s))) {
-			return v, errMemory
+	v.Elems = slices.Clone(v.Elems)
+	for i, s := range v.Elems {
+		if !sh.Room(4 * int64(len(s))) {
+			return v, vars.ErrMemory
 		}
 		switch op {
 		case "Q":
-			s = quote(s)
+			s = quote.Word(s)
 		case "E":
-			s, _ = ansiC(s, false)
+			s, _ = quote.Unescape(s, false)
 		case "U":
 			s = strings.ToUpper(s)
 		case "L":
@@ -318,9 +312,9 @@ func (sh *shell) transform(p *syntax.ParamExp, v value, op string) (value, error
 		case "P":
 			s = sh.prompt(s)
 		default:
-			return v, errorf("${%s@%s}: %w", p.Param.Value, op, errSubstitution)
+			return v, fmt.Errorf("${%s@%s}: %w", p.Param.Value, op, errSubstitution)
 		}
-		v.elems[i] = s
+		v.Elems[i] = s
 	}
 	return v, nil
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"fmt"
 	"slices"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -39,17 +40,17 @@ func (sh *shell) pipeline(list []stage) {
 	status := make([]int, len(list))
 	for i, s := range list[:len(list)-1] {
 		sh.debugStage(s.st)
-		r, w, e := sh.fs.Pipe(0)
+		r, w, e := sh.files.FS.Pipe(0)
 		if e != abi.OK {
-			sh.exhausted(errorf("cannot make a pipe: %s", message(e)))
+			sh.exhausted(fmt.Errorf("cannot make a pipe: %s", message(e)))
 			break
 		}
 		sub := sh.subshell()
 		sub.execs = alone(s.st)
-		sub.setFile(0, in)
-		sub.setFile(1, w)
+		sub.files.Replace(0, in)
+		sub.files.Replace(1, w)
 		if s.errors {
-			sub.setFile(2, w.Ref())
+			sub.files.Replace(2, w.Ref())
 		}
 		in = r
 		var err error
@@ -71,7 +72,7 @@ func (sh *shell) pipeline(list []stage) {
 		}
 	}
 	sh.pipeStatus = status
-	if sh.opts.pipefail {
+	if sh.opts.Pipefail {
 		for _, n := range status {
 			if n != 0 {
 				sh.status = n
@@ -83,29 +84,18 @@ func (sh *shell) pipeline(list []stage) {
 // last runs the last command of a pipeline.
 func (sh *shell) last(st *syntax.Stmt, in *memfs.File) {
 	sh.debugStage(st)
-	if sh.opts.lastpipe {
-		old := sh.fds[0]
-		sh.fds[0] = in
+	if sh.opts.Lastpipe {
+		old := sh.files.FDs[0]
+		sh.files.FDs[0] = in
 		sh.stmt(st)
 		in.Close()
-		delete(sh.fds, 0)
+		delete(sh.files.FDs, 0)
 		if old != nil {
-			sh.fds[0] = old
+			sh.files.FDs[0] = old
 		}
 		return
 	}
 	sub := sh.subshell()
-	sub.setFile(0, in)
+	sub.files.Replace(0, in)
 	sh.status = sh.within(sub, []*syntax.Stmt{st})
-}
-
-// setFile makes f the file of a descriptor of a new subshell, if there is one.
-func (sh *shell) setFile(fd int, f *memfs.File) {
-	if f == nil {
-		return
-	}
-	if old := sh.fds[fd]; old != nil {
-		old.Close()
-	}
-	sh.fds[fd] = f
 }

@@ -11,13 +11,16 @@ import (
 	"coderunner/internal/machine/clock"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/printf"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // octal matches the escapes that printf's %b has and echo has not: \101 without a 0.
 var octal = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)(\\[1-7])`)
 
 func (sh *shell) echo(args []string) int {
-	newline, escapes := true, sh.opts.xpgEcho
+	newline, escapes := true, sh.opts.XpgEcho
 	args = args[1:]
 	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && strings.Trim(args[0][1:], "neE") == "" {
 		for _, c := range args[0][1:] {
@@ -35,7 +38,7 @@ func (sh *shell) echo(args []string) int {
 	s := strings.Join(args, " ")
 	if escapes {
 		var stop bool
-		if s, stop = ansiC(octal.ReplaceAllString(s, `$1\$2`), true); stop {
+		if s, stop = quote.Unescape(octal.ReplaceAllString(s, `$1\$2`), true); stop {
 			newline = false
 		}
 	}
@@ -75,10 +78,10 @@ func (sh *shell) printf(args []string) int {
 		return max(f.status, sh.print("printf", f.out.String()))
 	}
 	var err error
-	if name, sub, ok := cutSubscript(into); ok {
-		err = sh.setText(name, sub, f.out.String(), false)
-	} else if validName(into) {
-		err = sh.set(into, f.out.String())
+	if name, sub, ok := parse.CutSubscript(into); ok {
+		err = sh.vars.SetText(name, sub, f.out.String(), false)
+	} else if parse.ValidName(into) {
+		err = sh.vars.Set(into, f.out.String())
 	} else {
 		sh.errorf("printf: `%s': not a valid identifier", into)
 		return 2
@@ -112,8 +115,8 @@ func (f *formatter) next() (string, bool) {
 }
 
 func (f *formatter) write(s string) {
-	if !f.sh.room(2 * int64(len(s))) {
-		f.failed, f.stop = errMemory, true
+	if !f.sh.Room(2 * int64(len(s))) {
+		f.failed, f.stop = vars.ErrMemory, true
 		return
 	}
 	f.out.WriteString(s)
@@ -128,7 +131,7 @@ func (f *formatter) once(format string) {
 				f.stop = true
 				return
 			}
-			s, n, _ := escapeIn(format[i:], false)
+			s, n, _ := quote.UnescapeOne(format[i:], false)
 			f.write(s)
 			i += n
 		case '%':
@@ -189,13 +192,13 @@ func (f *formatter) convert(d printf.Directive) {
 		f.write(d.FormatString(s))
 	case 'b':
 		s, _ := f.next()
-		s, stop := ansiC(s, true)
+		s, stop := quote.Unescape(s, true)
 		f.write(d.FormatString(s))
 		f.stop = f.stop || stop
 	case 'q', 'Q':
 		s, _ := f.next()
 		d.Precision = -1
-		f.write(d.FormatString(quotePrintf(s)))
+		f.write(d.FormatString(quote.Printf(s)))
 	case 'c':
 		s, _ := f.next()
 		d.Precision = -1
@@ -314,5 +317,5 @@ func (f *formatter) time(format string) string {
 	if format == "" {
 		format = "%X"
 	}
-	return clock.Format(format, at.In(clock.Zone(f.sh.get("TZ"))))
+	return clock.Format(format, at.In(clock.Zone(f.sh.vars.Get("TZ"))))
 }

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // readOptions are those of read.
@@ -32,18 +35,18 @@ func (sh *shell) read(args []string) int {
 	if status != 0 {
 		return status
 	}
-	if sh.fds[o.fd] == nil {
+	if sh.files.FDs[o.fd] == nil {
 		sh.errorf("read: %d: invalid file descriptor: Bad file descriptor", o.fd)
 		return 1
 	}
-	if sh.isTerminal(o.fd) {
+	if sh.files.IsTerminal(o.fd) {
 		defer sh.keys(o)()
 		sh.write(2, o.prompt)
 	}
 	old := sh.ctx
 	if o.timed {
 		if o.timeout <= 0 {
-			return int(truth(sh.fds[o.fd].Ready()&(abi.POLLIN|abi.POLLHUP) == 0))
+			return int(truth(sh.files.FDs[o.fd].Ready()&(abi.POLLIN|abi.POLLHUP) == 0))
 		}
 		ctx, cancel := context.WithTimeout(old, o.timeout)
 		defer cancel()
@@ -52,7 +55,7 @@ func (sh *shell) read(args []string) int {
 	line, err := sh.readRecord(o)
 	sh.ctx = old
 	switch {
-	case errors.Is(err, errMemory):
+	case errors.Is(err, vars.ErrMemory):
 		sh.exhausted(err)
 		return 1
 	case err != nil && !errors.Is(err, io.EOF):
@@ -69,18 +72,9 @@ func (sh *shell) read(args []string) int {
 	return status
 }
 
-// isTerminal reports whether a descriptor is an input that somebody types.
-func (sh *shell) isTerminal(fd int) bool {
-	if sh.fds[fd] == nil {
-		return false
-	}
-	in, ok := sh.fds[fd].Stream().(*memfs.Input)
-	return ok && in.Terminal
-}
-
 // keys has the terminal give keys as read wants them, until restore is called.
 func (sh *shell) keys(o readOptions) (restore func()) {
-	in, _ := sh.fds[o.fd].Stream().(*memfs.Input)
+	in, _ := sh.files.FDs[o.fd].Stream().(*memfs.Input)
 	lines := o.count < 0 && o.delim == '\n'
 	if in.Mode == nil || lines && !o.silent {
 		return func() {}
@@ -179,8 +173,8 @@ func (sh *shell) readRecord(o readOptions) (letters, error) {
 		if err != nil {
 			return l, err
 		}
-		if len(l.text)%4096 == 4095 && !sh.room(4*4096) {
-			return l, errMemory
+		if len(l.text)%4096 == 4095 && !sh.Room(4*4096) {
+			return l, vars.ErrMemory
 		}
 		switch {
 		case escaped && c == '\n':
@@ -212,7 +206,7 @@ func (sh *shell) readRecord(o readOptions) (letters, error) {
 // nothing is taken from the commands that read it next. Of a file that can be sought
 // in, more is read at once and given back.
 func (sh *shell) byteReader(fd int) func() (byte, error) {
-	f := sh.fds[fd]
+	f := sh.files.FDs[fd]
 	r := sh.p.Reader(sh.ctx, f)
 	var one [1]byte
 	return func() (byte, error) {
@@ -229,7 +223,7 @@ func (sh *shell) byteReader(fd int) func() (byte, error) {
 
 // readLine reads to a delimiter.
 func (sh *shell) readLine(fd int, delim byte, raw bool) (string, error) {
-	if sh.fds[fd] == nil {
+	if sh.files.FDs[fd] == nil {
 		return "", io.EOF
 	}
 	l, err := sh.readRecord(readOptions{delim: delim, count: -1, raw: raw, fd: fd})
@@ -249,13 +243,13 @@ func (sh *shell) readInto(o readOptions, names []string, l letters) error {
 			}
 			list, rest = append(list, word), after
 		}
-		return sh.setList(o.array, list)
+		return sh.vars.SetList(o.array, list)
 	case len(names) == 0:
-		return sh.set("REPLY", string(l.text))
+		return sh.vars.Set("REPLY", string(l.text))
 	}
 	for i, name := range names {
-		if base, _, _ := cutSubscript(name); !validName(base) {
-			return errorf("`%s': not a valid identifier", name)
+		if base, _, _ := parse.CutSubscript(name); !parse.ValidName(base) {
+			return fmt.Errorf("`%s': not a valid identifier", name)
 		}
 		word := string(l.text)
 		if !o.exact {
@@ -264,10 +258,10 @@ func (sh *shell) readInto(o readOptions, names []string, l letters) error {
 			word = ""
 		}
 		var err error
-		if base, sub, ok := cutSubscript(name); ok {
-			err = sh.setText(base, sub, word, false)
+		if base, sub, ok := parse.CutSubscript(name); ok {
+			err = sh.vars.SetText(base, sub, word, false)
 		} else {
-			err = sh.set(name, word)
+			err = sh.vars.Set(name, word)
 		}
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -12,20 +13,12 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/files"
 )
-
-// maxFD is the highest descriptor that a redirection may name.
-const maxFD = 255
-
-// saved is what a descriptor was before a command's redirections.
-type saved struct {
-	fd   int
-	file *memfs.File // nil: it was closed
-}
 
 // redirect applies redirections, in their order. restore undoes them, also after
 // an error.
-func (sh *shell) redirect(list []*syntax.Redirect) (undo []saved, err error) {
+func (sh *shell) redirect(list []*syntax.Redirect) (undo []files.Saved, err error) {
 	for _, r := range list {
 		if err = sh.redirectOne(r, &undo); err != nil {
 			return undo, err
@@ -34,40 +27,7 @@ func (sh *shell) redirect(list []*syntax.Redirect) (undo []saved, err error) {
 	return undo, nil
 }
 
-func (sh *shell) restore(undo []saved) {
-	for i := len(undo) - 1; i >= 0; i-- {
-		sh.setFD(undo[i].fd, undo[i].file)
-	}
-}
-
-// keep makes redirections those of the shell: exec without a command.
-func (sh *shell) keep(undo []saved) {
-	for _, s := range undo {
-		if s.file != nil {
-			s.file.Close()
-		}
-	}
-}
-
-// setFD makes f the file of a descriptor, nil closes it.
-func (sh *shell) setFD(fd int, f *memfs.File) {
-	if old := sh.fds[fd]; old != nil {
-		old.Close()
-	}
-	if delete(sh.fds, fd); f != nil {
-		sh.fds[fd] = f
-	}
-}
-
-// put makes f the file of a descriptor and remembers what was there.
-func (sh *shell) put(fd int, f *memfs.File, undo *[]saved) {
-	*undo = append(*undo, saved{fd, sh.fds[fd]})
-	if delete(sh.fds, fd); f != nil {
-		sh.fds[fd] = f
-	}
-}
-
-func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
+func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]files.Saved) error {
 	fd, name, err := sh.target(r)
 	if err != nil {
 		return err
@@ -76,7 +36,7 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
 		if name != "" {
 			return sh.putNamed(name, f)
 		}
-		sh.put(fd, f, undo)
+		sh.files.Put(fd, f, undo)
 		return nil
 	}
 	switch r.Op {
@@ -98,7 +58,7 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
 		return err
 	}
 	if len(words) != 1 {
-		return errorf("%s: ambiguous redirect", sh.sourceOf(r.Word))
+		return fmt.Errorf("%s: ambiguous redirect", sh.src.Of(r.Word))
 	}
 	to := words[0]
 	switch r.Op {
@@ -110,8 +70,8 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]saved) error {
 		return err
 	}
 	if r.Op == syntax.RdrAll || r.Op == syntax.AppAll {
-		sh.put(1, f, undo)
-		sh.put(2, f.Ref(), undo)
+		sh.files.Put(1, f, undo)
+		sh.files.Put(2, f.Ref(), undo)
 		return nil
 	}
 	return put(f)
@@ -132,40 +92,40 @@ func (sh *shell) target(r *syntax.Redirect) (fd int, name string, err error) {
 		return -1, strings.Trim(n, "{}"), nil
 	}
 	fd, e := strconv.Atoi(n)
-	if e != nil || fd > maxFD {
-		return 0, "", errorf("%s: Bad file descriptor", n)
+	if e != nil || fd > files.MaxFD {
+		return 0, "", fmt.Errorf("%s: Bad file descriptor", n)
 	}
 	return fd, "", nil
 }
 
 // putNamed puts f at a free descriptor from 10 on, whose number the variable gets.
 func (sh *shell) putNamed(name string, f *memfs.File) error {
-	for fd := 10; fd <= maxFD; fd++ {
-		if sh.fds[fd] == nil {
-			sh.fds[fd] = f
-			return sh.set(name, strconv.Itoa(fd))
+	for fd := 10; fd <= files.MaxFD; fd++ {
+		if sh.files.FDs[fd] == nil {
+			sh.files.FDs[fd] = f
+			return sh.vars.Set(name, strconv.Itoa(fd))
 		}
 	}
 	f.Close()
-	return errorf("%s: Too many open files", name)
+	return fmt.Errorf("%s: Too many open files", name)
 }
 
-func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]saved) error {
+func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]files.Saved) error {
 	if to == "-" {
 		if name != "" {
 			v, err := sh.fetchText(name)
 			if err != nil {
 				return err
 			}
-			number := strings.Join(v.elems, " ")
+			number := strings.Join(v.Elems, " ")
 			n, err := strconv.Atoi(number)
 			if err != nil {
-				return errorf("%s: Bad file descriptor", number)
+				return fmt.Errorf("%s: Bad file descriptor", number)
 			}
-			sh.setFD(n, nil)
+			sh.files.Set(n, nil)
 			return nil
 		}
-		sh.put(fd, nil, undo)
+		sh.files.Put(fd, nil, undo)
 		return nil
 	}
 	number, move := strings.CutSuffix(to, "-")
@@ -176,23 +136,23 @@ func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]
 			if err != nil {
 				return err
 			}
-			sh.put(1, f, undo)
-			sh.put(2, f.Ref(), undo)
+			sh.files.Put(1, f, undo)
+			sh.files.Put(2, f.Ref(), undo)
 			return nil
 		}
-		return errorf("%s: ambiguous redirect", sh.sourceOf(r.Word))
+		return fmt.Errorf("%s: ambiguous redirect", sh.src.Of(r.Word))
 	}
-	f := sh.fds[n]
+	f := sh.files.FDs[n]
 	if f == nil {
-		return errorf("%d: Bad file descriptor", n)
+		return fmt.Errorf("%d: Bad file descriptor", n)
 	}
 	if name != "" {
 		return sh.putNamed(name, f.Ref())
 	}
 	if n != fd {
-		sh.put(fd, f.Ref(), undo)
+		sh.files.Put(fd, f.Ref(), undo)
 		if move {
-			sh.put(n, nil, undo)
+			sh.files.Put(n, nil, undo)
 		}
 	}
 	return nil
@@ -202,11 +162,11 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 	if address, ok := connection(name); ok {
 		stream, err := sh.p.Kernel().Connect(sh.ctx, address)
 		if e, ok := errors.AsType[abi.Errno](err); ok {
-			return nil, errorf("connect: %s\n%s%s: %[1]s", message(e), sh.prefix(), name)
+			return nil, fmt.Errorf("connect: %s\n%s%s: %[1]s", message(e), sh.prefix(), name)
 		} else if err != nil {
-			return nil, errorf("%s: %v", name, err)
+			return nil, fmt.Errorf("%s: %v", name, err)
 		}
-		return sh.fs.NewFile(stream, abi.O_RDWR|abi.O_CLOEXEC, abi.S_IFSOCK|0o600), nil
+		return sh.files.FS.NewFile(stream, abi.O_RDWR|abi.O_CLOEXEC, abi.S_IFSOCK|0o600), nil
 	}
 	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
 	switch op {
@@ -217,13 +177,13 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 	case syntax.AppOut, syntax.AppAll:
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
 	case syntax.RdrOut, syntax.RdrAll:
-		if n, e := sh.node(name, true); sh.opts.noclobber && e == abi.OK && n.Type() == abi.S_IFREG {
-			return nil, errorf("%s: cannot overwrite existing file", name)
+		if n, e := sh.files.Lookup(name, true); sh.opts.Noclobber && e == abi.OK && n.Type() == abi.S_IFREG {
+			return nil, fmt.Errorf("%s: cannot overwrite existing file", name)
 		}
 	}
-	f, e := sh.open(name, flags, 0o666)
+	f, e := sh.files.Open(sh.ctx, name, flags, 0o666)
 	if e != abi.OK {
-		return nil, errorf("%s: %s", name, message(e))
+		return nil, fmt.Errorf("%s: %s", name, message(e))
 	}
 	return f, nil
 }
@@ -296,7 +256,7 @@ func untabbed(w *syntax.Word) *syntax.Word {
 
 // textFile returns a file that is open for reading a text.
 func (sh *shell) textFile(s string) *memfs.File {
-	return sh.fs.NewFile(&hereDoc{r: strings.NewReader(s)}, abi.O_RDONLY, abi.S_IFREG|0o600)
+	return sh.files.FS.NewFile(&hereDoc{r: strings.NewReader(s)}, abi.O_RDONLY, abi.S_IFREG|0o600)
 }
 
 // hereDoc is the stream of a here-document, whose text is the shell's.

@@ -11,10 +11,20 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // message returns an errno's text, as strerror does.
 func message(e abi.Errno) string { return cmp.Or(e.Text(), e.Name()) }
+
+// lineOf returns the line of a position of the text that is executed.
+func (sh *shell) lineOf(pos syntax.Pos) int {
+	if !pos.IsValid() {
+		return sh.line
+	}
+	return sh.src.LineOf(pos)
+}
 
 // prefix is what an error message begins with: the script and the line.
 func (sh *shell) prefix() string {
@@ -38,33 +48,42 @@ func (sh *shell) errorf(format string, args ...any) {
 // shellError reports whether an error is the shell's, not that of the command that met it:
 // set -e ends the shell then, and be it a condition.
 func shellError(err error) bool {
-	return errors.Is(err, errReadOnly) || errors.Is(err, errSubscript) || errors.Is(err, errSubstitution) || errors.Is(err, errIndirect)
+	return errors.Is(err, vars.ErrReadOnly) || errors.Is(err, vars.ErrSubscript) || errors.Is(err, errSubstitution) || errors.Is(err, errIndirect)
 }
 
 // report reports an error of a command.
 func (sh *shell) report(err error) {
 	switch {
 	case sh.ctx.Err() != nil:
-	case errors.Is(err, errMemory):
+	case errors.Is(err, vars.ErrMemory):
 		sh.exhausted(err)
 	default:
 		sh.errorf("%v", err)
-		if sh.opts.errexit && shellError(err) {
+		if sh.opts.Errexit && shellError(err) {
 			sh.status, sh.jump = max(1, sh.status), jump{kind: exits}
 		}
 	}
 }
 
 func (sh *shell) reportIn(command string, err error) {
-	if errors.Is(err, errMemory) || shellError(err) {
+	if errors.Is(err, vars.ErrMemory) || shellError(err) {
 		sh.report(err)
 		return
 	}
-	if e, ok := errors.AsType[*expandError](err); ok && e.fatal {
+	if e, ok := errors.AsType[*vars.Error](err); ok && e.Fatal {
 		sh.discard(err)
 		return
 	}
 	sh.errorf("%s: %v", command, err)
+}
+
+// exhausted ends the program: there is no sense in going on without memory.
+func (sh *shell) exhausted(err error) {
+	if sh.ctx.Err() == nil {
+		sh.errorf("%v", err)
+		sh.p.Kernel().Fail(kernel.ErrMemory)
+	}
+	sh.status, sh.jump = 2, jump{kind: exits}
 }
 
 // discard reports an error of an expansion or assignment, which ends the line, or
@@ -74,9 +93,9 @@ func (sh *shell) discard(err error) {
 	if sh.jump.kind == exits {
 		return
 	}
-	var e *expandError
+	var e *vars.Error
 	sh.status, sh.jump = 1, jump{kind: discards}
-	if s, ok := err.(*badSubstitution); ok && s.fatal || errors.As(err, &e) && e.fatal {
+	if s, ok := err.(*badSubstitution); ok && s.fatal || errors.As(err, &e) && e.Fatal {
 		if sh.jump.kind = exits; sh.script == "" {
 			sh.status = 127
 		}
@@ -88,7 +107,7 @@ func (sh *shell) write(fd int, s string) bool {
 	if s == "" {
 		return true
 	}
-	f := sh.fds[fd]
+	f := sh.files.FDs[fd]
 	if f == nil {
 		return false
 	}
@@ -102,7 +121,7 @@ func (sh *shell) print(command, s string) int {
 		return 0
 	}
 	text := "Bad file descriptor"
-	if f := sh.fds[1]; f != nil {
+	if f := sh.files.FDs[1]; f != nil {
 		text = message(abi.EIO)
 		if _, e := f.Write(sh.ctx, nil); e != abi.OK {
 			text = message(e)
@@ -116,14 +135,14 @@ func (sh *shell) print(command, s string) int {
 
 // readFile returns at most limit bytes of a file.
 func (sh *shell) readFile(name string, limit int64) (string, error) {
-	f, e := sh.open(name, abi.O_RDONLY, 0)
+	f, e := sh.files.Open(sh.ctx, name, abi.O_RDONLY, 0)
 	if e != abi.OK {
-		return "", errorf("%s: %s", name, message(e))
+		return "", fmt.Errorf("%s: %s", name, message(e))
 	}
 	defer f.Close()
 	st := f.Stat()
 	if st.IsDir() {
-		return "", errorf("%s: Is a directory", name)
+		return "", fmt.Errorf("%s: Is a directory", name)
 	}
 	var b strings.Builder
 	if _, err := io.Copy(&b, io.LimitReader(bounded{sh, sh.p.Reader(sh.ctx, f)}, limit)); err != nil {
@@ -140,15 +159,15 @@ type bounded struct {
 
 func (b bounded) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
-	if !b.sh.room(2 * int64(n)) {
-		return 0, errMemory
+	if !b.sh.Room(2 * int64(n)) {
+		return 0, vars.ErrMemory
 	}
 	return n, err
 }
 
 // prompt expands the escapes of PS1 and ${x@P} that have a meaning here.
 func (sh *shell) prompt(s string) string {
-	dir := sh.dir
+	dir := sh.files.Dir
 	if rest, ok := strings.CutPrefix(dir, home); ok {
 		dir = "~" + rest
 	}
@@ -157,15 +176,31 @@ func (sh *shell) prompt(s string) string {
 		`\v`, "5.2", `\V`, "5.2.15", `\$`, "#", `\n`, "\n", `\[`, "", `\]`, "", `\\`, `\`).Replace(s)
 }
 
+// dialect is a shell whose texts are parsed.
+type dialect struct{ sh *shell }
+
+func (d dialect) ExtGlob() bool { return d.sh.opts.Extglob }
+
+func (d dialect) Aliases() map[string]string {
+	if !d.sh.opts.ExpandAliases {
+		return nil
+	}
+	return d.sh.alias
+}
+
+func (d dialect) Warn(line int, text string) {
+	d.sh.write(2, fmt.Sprintf("%s: line %d: warning: %s\n", cmp.Or(d.sh.src.Name, d.sh.name), line, text))
+}
+
 // evalText parses and runs a text in this shell, as eval does.
 func (sh *shell) evalText(text string) {
-	src := &source{text: text, name: sh.src.name, first: max(1, sh.line)}
+	src := &parse.Source{Text: text, Name: sh.src.Name, First: max(1, sh.line)}
 	sh.runText(src, "eval")
 }
 
 // runText runs a source, statement by statement as it is parsed. After an error of
 // an expansion it goes on with the next line.
-func (sh *shell) runText(src *source, command string) error {
+func (sh *shell) runText(src *parse.Source, command string) error {
 	old, levels := sh.src, sh.levels
 	sh.src = src
 	if command == "eval" || command == "source" {
@@ -173,7 +208,7 @@ func (sh *shell) runText(src *source, command string) error {
 	}
 	defer func() { sh.src, sh.levels = old, levels }()
 	discarded, all := 0, sh.depth > 0 && command != "-c" // all: a subshell's eval ends it
-	err := sh.statements(src, func(st *syntax.Stmt) bool {
+	err := src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
 		if sh.lineOf(st.Pos()) == discarded {
 			return true
 		}
@@ -193,15 +228,10 @@ func (sh *shell) runText(src *source, command string) error {
 		prefix += ": eval"
 	case sh.script == "" && command == "-c":
 		prefix += ": -c"
-	case src.name != "":
-		prefix = src.name
+	case src.Name != "":
+		prefix = src.Name
 	}
-	sh.write(2, sh.syntaxError(prefix, src.text, err))
-	if pe, ok := errors.AsType[syntax.ParseError](err); ok && sh.levels == 0 {
-		if _, unended, ok := conditionErrors(src.text, pe); ok && !unended {
-			return err // bash takes it for the end of the text
-		}
-	}
+	sh.write(2, src.Message(prefix, err))
 	sh.status = 2
 	return err
 }

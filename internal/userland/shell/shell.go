@@ -33,6 +33,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,30 +42,28 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/machine/kernel"
-	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/files"
+	"coderunner/internal/userland/shell/options"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // shell is a shell or a subshell.
 type shell struct {
 	*task
-	token *token
 
-	name    string // in error messages: $0, or bash
-	arg0    string
-	script  string // the file that is executed; "": -c or standard input
-	src     *source
-	line    int
-	params  []string
-	scope   *scope
-	funcs   map[string]*function
-	alias   map[string]string
-	plain   map[string]bool // special variables that were unset
-	opts    options
-	fds     map[int]*memfs.File
-	dir     string
-	dirs    []string // of pushd, without the first
-	coprocs []int    // descriptors that no other program gets
-	umask   uint32
+	name     string // in error messages: $0, or bash
+	arg0     string
+	script   string // the file that is executed; "": -c or standard input
+	src      *parse.Source
+	line     int
+	params   []string
+	vars     *vars.Vars
+	funcs    map[string]*function
+	alias    map[string]string
+	disabled map[string]bool // builtins, by enable -n
+	opts     options.Set
+	files    files.Files
 
 	pid         int // $$
 	depth       int // of subshells
@@ -79,7 +78,7 @@ type shell struct {
 	traps       map[string]string
 	parentTraps map[string]string // what trap shows in a subshell that set none
 	current     *syntax.Stmt      // what BASH_COMMAND shows
-	currentSrc  *source           // which that is of
+	currentSrc  *parse.Source     // which that is of
 	trapping    bool
 	trapStatus  int           // the status before the trap
 	killed      kernel.Signal // that ends the shell, after its EXIT trap
@@ -109,8 +108,7 @@ type shell struct {
 type task struct {
 	p   *kernel.Process
 	ctx context.Context
-	fs  *memfs.FS
-	memory
+	vars.Memory
 
 	trapped   atomic.Uint64 // bits of signals that are queued
 	untrapped atomic.Uint64 // those of them that end the shell
@@ -124,9 +122,10 @@ type task struct {
 // function is a shell function.
 type function struct {
 	body     *syntax.Stmt
-	src      *source
+	src      *parse.Source
 	text     string
 	exported bool
+	readOnly bool
 }
 
 // call is an entry of the call stack.
@@ -160,20 +159,21 @@ const maxCommands = 20_000
 // newShell returns the first shell of a process.
 func newShell(ctx context.Context, p *kernel.Process) *shell {
 	sh := &shell{
-		token: new(token), name: "bash", arg0: "bash", src: &source{first: 1},
-		scope: &scope{vars: make(map[string]*variable, 32)}, funcs: map[string]*function{}, alias: map[string]string{},
-		plain: map[string]bool{}, opts: defaults, hinted: new(sync.Map),
-		fds: p.TakeFiles(), dir: p.Dir, umask: p.Umask, pid: p.PID(), traps: map[string]string{},
+		name: "bash", arg0: "bash", src: &parse.Source{First: 1},
+		funcs: map[string]*function{}, alias: map[string]string{},
+		disabled: map[string]bool{}, opts: options.Defaults, hinted: new(sync.Map),
+		files: files.Files{FS: p.FS(), FDs: p.TakeFiles(), Dir: p.Dir, Umask: p.Umask}, pid: p.PID(), traps: map[string]string{},
 		pipeStatus: []int{0}, began: time.Now(), seed: rand.Uint32(), getopts: getoptsState{index: 1},
 	}
 	sh.task = newTask(ctx, p)
+	sh.vars = vars.New(&sh.task.Memory, variables{sh})
 	sh.environment(p.Env)
 	return sh
 }
 
 func newTask(ctx context.Context, p *kernel.Process) *task {
-	t := &task{p: p, ctx: ctx, fs: p.FS()}
-	t.memory.fs = t.fs
+	t := &task{p: p, ctx: ctx}
+	t.Memory.FS = p.FS()
 	p.Handle(t.signal)
 	p.Reaps()
 	return t
@@ -185,46 +185,42 @@ func (sh *shell) environment(env []string) {
 		name, s, _ := strings.Cut(kv, "=")
 		if f, ok := strings.CutPrefix(name, "BASH_FUNC_"); ok {
 			sh.importFunction(strings.TrimSuffix(f, "%%"), s)
-		} else if validName(name) {
-			sh.scope.vars[name] = &variable{attrs: exported, set: true, str: s}
+		} else if parse.ValidName(name) {
+			sh.vars.Scope.Vars[name] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: s}
 		}
 	}
 	for name, s := range map[string]string{
 		"IFS": " \t\n", "PS4": "+ ", "OPTIND": "1", "BASH": "/bin/bash", "BASH_VERSION": bashVersion, "HOSTNAME": "localhost",
 		"HOSTTYPE": "wasm32", "MACHTYPE": machType, "OSTYPE": "linux-gnu",
 	} {
-		if v := sh.scope.vars[name]; v == nil || name == "IFS" || name == "OPTIND" {
-			sh.scope.vars[name] = text(s)
+		if v := sh.vars.Scope.Vars[name]; v == nil || name == "IFS" || name == "OPTIND" {
+			sh.vars.Scope.Vars[name] = vars.Text(s)
 		}
 	}
 	for name, s := range map[string]string{"UID": "0", "EUID": "0"} {
-		sh.scope.vars[name] = &variable{set: true, str: s, attrs: readOnly | integer}
+		sh.vars.Scope.Vars[name] = &vars.Variable{IsSet: true, Str: s, Attrs: vars.ReadOnly | vars.Integer}
 	}
-	sh.scope.vars["BASH_VERSINFO"] = &variable{kind: indexed, set: true, list: sh.newArray(bashVersinfo), attrs: readOnly}
-	if sh.scope.vars["PATH"] == nil {
-		sh.scope.vars["PATH"] = text(kernel.DefaultPath)
+	sh.vars.Scope.Vars["BASH_VERSINFO"] = &vars.Variable{Kind: vars.Indexed, IsSet: true, List: sh.vars.NewArray(bashVersinfo), Attrs: vars.ReadOnly}
+	if sh.vars.Scope.Vars["PATH"] == nil {
+		sh.vars.Scope.Vars["PATH"] = vars.Text(kernel.DefaultPath)
 	}
-	if pwd := sh.scope.vars["PWD"]; pwd == nil || pwd.str != sh.dir {
-		sh.scope.vars["PWD"] = &variable{attrs: exported, set: true, str: sh.dir}
+	if pwd := sh.vars.Scope.Vars["PWD"]; pwd == nil || pwd.Str != sh.files.Dir {
+		sh.vars.Scope.Vars["PWD"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: sh.files.Dir}
 	}
-	level, _ := sh.evaluate(sh.get("SHLVL"))
-	sh.scope.vars["SHLVL"] = &variable{attrs: exported, set: true, str: itoa(level + 1)}
+	level, _ := sh.evaluate(sh.vars.Get("SHLVL"))
+	sh.vars.Scope.Vars["SHLVL"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: strconv.FormatInt(level+1, 10)}
 }
 
 // subshell returns a copy of the shell in the same process. It has to be closed.
 func (sh *shell) subshell() *shell {
 	c := *sh
-	c.scope = sh.scope.clone()
-	c.token, sh.token = new(token), new(token)
+	c.vars = sh.vars.Fork(variables{&c})
 	c.funcs, c.alias = maps.Clone(sh.funcs), maps.Clone(sh.alias)
-	c.plain = maps.Clone(sh.plain)
-	c.fds = make(map[int]*memfs.File, len(sh.fds))
-	for fd, f := range sh.fds {
-		c.fds[fd] = f.Ref()
-	}
+	c.disabled = maps.Clone(sh.disabled)
+	c.files = sh.files.Fork()
 	c.traps = map[string]string{}
 	for name, s := range sh.traps {
-		if s == "" || name == "ERR" && sh.opts.errtrace || name == "DEBUG" && sh.opts.functrace {
+		if s == "" || name == "ERR" && sh.opts.Errtrace || name == "DEBUG" && sh.opts.Functrace {
 			c.traps[name] = s
 		}
 	}
@@ -239,12 +235,12 @@ func (sh *shell) subshell() *shell {
 		}
 	}
 	c.jobs, c.pastJobs, c.cleanup = nil, nil, nil
-	c.calls, c.dirs = slices.Clip(sh.calls), slices.Clip(sh.dirs)
+	c.calls = slices.Clip(sh.calls)
 	c.depth++
 	c.jump = jump{}
 	c.loops = 0
 	c.execs, c.shared, c.unseeded = false, true, true
-	if !sh.opts.inheritErrexit {
+	if !sh.opts.InheritErrexit {
 		c.trapping = false
 	}
 	return &c
@@ -254,25 +250,15 @@ func (sh *shell) subshell() *shell {
 func (sh *shell) program(f func(*shell)) kernel.Program {
 	return func(ctx context.Context, p *kernel.Process) int {
 		sh.task, sh.shared = newTask(ctx, p), false
-		defer sh.memory.end()
+		sh.vars.Memory = &sh.task.Memory
+		defer sh.Memory.End()
 		f(sh)
 		return sh.finish()
 	}
 }
 
-// close closes the shell's descriptors.
-func (sh *shell) close() {
-	for _, f := range sh.fds {
-		f.Close()
-	}
-	sh.fds = nil
-}
-
 // stopped reports whether no more commands are to be run.
 func (sh *shell) stopped() bool { return sh.jump.kind != 0 || sh.ctx.Err() != nil }
-
-// fd returns the file of a descriptor, nil without one.
-func (sh *shell) fd(n int) *memfs.File { return sh.fds[n] }
 
 // finish runs the EXIT trap and returns the exit status.
 func (sh *shell) finish() int {
@@ -290,7 +276,7 @@ func (sh *shell) finish() int {
 			sh.status = status
 		}
 	}
-	sh.close()
+	sh.files.Close()
 	if sh.killed != 0 {
 		return 128 + int(sh.killed)
 	}

@@ -12,6 +12,7 @@ import (
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/userland/commands"
 	"coderunner/internal/userland/shell"
+	"coderunner/internal/userland/shell/parse"
 )
 
 // buffer is an output that goroutines share.
@@ -102,7 +103,7 @@ func TestIncomplete(t *testing.T) {
 		"echo a\n": false, "for i in 1 2; do\n": true, "for i in 1 2; do\n echo $i\n": true, "for i in 1 2; do echo $i; done\n": false, "if true; then\n": true,
 		"echo 'a\n": true, "echo \"a\n": true, "f() {\n": true, "cat <<E\na\n": true, "cat <<E\na\nE\n": false, "x=$(\n": true, "done\n": false, "a |\n": true, "a &&\n": true,
 	} {
-		if got := shell.Incomplete(text); got != want {
+		if got := parse.Incomplete(text); got != want {
 			t.Errorf("Incomplete(%q) = %v", text, got)
 		}
 	}

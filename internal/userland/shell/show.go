@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // printVariables is declare -p, and export, readonly and local without names.
@@ -12,7 +15,7 @@ func (sh *shell) printVariables(d *declaration, list []operand) int {
 	status := 0
 	if len(list) > 0 {
 		for _, o := range list {
-			v, _ := sh.scope.find(o.name)
+			v, _ := sh.vars.Scope.Find(o.name)
 			if v == nil {
 				v = sh.special(o.name)
 			}
@@ -21,90 +24,23 @@ func (sh *shell) printVariables(d *declaration, list []operand) int {
 				status = 1
 				continue
 			}
-			b.WriteString(sh.declaration(o.name, v, false) + "\n")
+			b.WriteString(v.Declaration(o.name, false) + "\n")
 		}
 		return max(status, sh.print(d.command, b.String()))
 	}
-	for _, name := range sh.attributed() {
-		v, s := sh.scope.find(name)
+	for _, name := range sh.vars.Attributed() {
+		v, s := sh.vars.Scope.Find(name)
 		switch {
-		case v.attrs&d.on != d.on, d.kind != scalar && v.kind != d.kind, d.command == "local" && s != sh.functionScope():
+		case v.Attrs&d.on != d.on, d.kind != vars.Scalar && v.Kind != d.kind, d.command == "local" && s != sh.vars.FunctionScope():
 		case d.anyFlag || d.on != 0 || d.command == "local":
-			b.WriteString(sh.declaration(name, v, false) + "\n")
-		case v.set && v.kind == scalar:
-			b.WriteString(name + "=" + quoteValue(v.str) + "\n")
-		case v.set:
-			b.WriteString(name + "=" + sh.shown(v) + "\n")
+			b.WriteString(v.Declaration(name, false) + "\n")
+		case v.IsSet && v.Kind == vars.Scalar:
+			b.WriteString(name + "=" + quote.Value(v.Str) + "\n")
+		case v.IsSet:
+			b.WriteString(name + "=" + v.Shown() + "\n")
 		}
 	}
 	return sh.print(d.command, b.String())
-}
-
-// letters returns the attributes as declare's flags.
-func (v *variable) letters() string {
-	s := ""
-	switch v.kind {
-	case indexed:
-		s = "a"
-	case associative:
-		s = "A"
-	}
-	for _, x := range []struct {
-		attrs
-		letter string
-	}{{integer, "i"}, {lower, "l"}, {nameRef, "n"}, {readOnly, "r"}, {upper, "u"}, {exported, "x"}} {
-		if v.attrs&x.attrs != 0 {
-			s += x.letter
-		}
-	}
-	return s
-}
-
-// declaration returns the command that makes a variable. whole is for ${x[@]@A}.
-func (sh *shell) declaration(name string, v *variable, whole bool) string {
-	flags := v.letters()
-	if flags == "" {
-		flags = "-"
-	}
-	head := "declare -" + flags + " " + name
-	switch {
-	case !v.set:
-		return head
-	case v.kind == scalar && whole && flags == "-":
-		return name + "=" + quote(v.str)
-	case v.kind == scalar && whole:
-		return head + "=" + quote(v.str)
-	}
-	return head + "=" + sh.shown(v)
-}
-
-// shown returns a value as declare -p prints it.
-func (sh *shell) shown(v *variable) string {
-	var b strings.Builder
-	switch v.kind {
-	case indexed:
-		b.WriteByte('(')
-		for i, at := range v.list.indexes() {
-			if i > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString("[" + itoa(int64(at)) + "]=" + doubleQuote(v.list.list[i]))
-		}
-		b.WriteByte(')')
-	case associative:
-		b.WriteByte('(')
-		for _, k := range v.table.keys() {
-			key := k
-			if strings.ContainsAny(k, " \t\n\"'\\$`*@[]()&;|<>#!~?{}") {
-				key = doubleQuote(k)
-			}
-			b.WriteString("[" + key + "]=" + doubleQuote(v.table.entries[k]) + " ")
-		}
-		b.WriteByte(')')
-	default:
-		return doubleQuote(v.str)
-	}
-	return b.String()
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -132,10 +68,13 @@ func (sh *shell) declareFunctions(d *declaration, list []operand) int {
 				sh.errorf("%s: %s: not a function", d.command, o.name)
 			}
 		case d.command == "export":
-			f = &function{f.body, f.src, f.text, !d.withoutRest}
-			sh.funcs[o.name] = f
-		case d.command == "readonly" || d.on&readOnly != 0:
-			sh.plain["readonly -f "+o.name] = true
+			shared := *f
+			shared.exported = !d.withoutRest
+			sh.funcs[o.name] = &shared
+		case d.command == "readonly" || d.on&vars.ReadOnly != 0:
+			fixed := *f
+			fixed.readOnly = true
+			sh.funcs[o.name] = &fixed
 		case d.names:
 			b.WriteString(o.name + "\n")
 		default:

@@ -2,8 +2,13 @@ package shell
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // simple runs a simple command: assignments, a function, a builtin or a program.
@@ -18,7 +23,7 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	if sh.stopped() {
 		return
 	}
-	var before *scope
+	var before *vars.Scope
 	if len(args) > 0 {
 		if before, err = sh.temporary(c.Assigns); err != nil {
 			sh.discard(err)
@@ -37,24 +42,24 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 			sh.report(err)
 			sh.status = 1
 		}
-		sh.restore(undo)
+		sh.files.Restore(undo)
 		return
 	}
 	if len(args) == 0 {
 		if sh.assignments(c.Assigns) {
 			sh.status = sh.substatus
 		}
-		sh.restore(undo)
+		sh.files.Restore(undo)
 		return
 	}
 	if args[0] == "exec" && len(args) == 1 {
-		sh.keep(undo)
+		sh.files.Keep(undo)
 		sh.status = 0
 		return
 	}
 	sh.execs = replace
 	sh.call(before, args)
-	sh.restore(undo)
+	sh.files.Restore(undo)
 	sh.lastArg = args[len(args)-1]
 	if args[0] != "return" && args[0] != "exit" && sh.jump.kind == 0 {
 		sh.pipeStatus = []int{sh.status}
@@ -89,84 +94,84 @@ func (sh *shell) assignTo(as *syntax.Assign) error {
 		return sh.assignIndex(name, as.Index, s, as.Append)
 	}
 	if !as.Append {
-		return sh.set(name, s)
+		return sh.vars.Set(name, s)
 	}
-	name, sub := sh.resolve(name)
+	name, sub := sh.vars.Resolve(name)
 	if sub != "" {
-		return sh.setText(name, sub, s, true)
+		return sh.vars.SetText(name, sub, s, true)
 	}
-	v, err := sh.writable(name)
+	v, err := sh.vars.Writable(name)
 	if err != nil {
 		return err
 	}
-	return sh.assign(name, v, s, true)
+	return sh.vars.Assign(name, v, s, true)
 }
 
 // assignIndex assigns to name[index].
 func (sh *shell) assignIndex(name string, index syntax.ArithmExpr, s string, add bool) error {
-	name, _ = sh.resolve(name)
-	if v := sh.lookup(name); v != nil && v.kind == associative {
+	name, _ = sh.vars.Resolve(name)
+	if v := sh.vars.Lookup(name); v != nil && v.Kind == vars.Associative {
 		key, err := sh.key(index)
 		if err == nil && key == "" {
-			sub := sh.sourceOf(index)
-			if sub == `""` && sh.src.asked != "" { // which requote puts there
+			sub := sh.src.Of(index)
+			if sub == `""` && sh.src.Rewritten() { // which requote puts there
 				sub = ""
 			}
-			err = errorf("%s[%s]: %w", name, sub, errSubscript)
+			err = fmt.Errorf("%s[%s]: %w", name, sub, vars.ErrSubscript)
 		}
 		if err != nil {
 			return err
 		}
-		return sh.setElement(name, key, s, add)
+		return sh.vars.SetElement(name, key, s, add)
 	}
 	n, err := sh.arithm(index)
 	if err != nil {
 		return err
 	}
-	return sh.setElement(name, itoa(n), s, add)
+	return sh.vars.SetElement(name, strconv.FormatInt(n, 10), s, add)
 }
 
 // assignArray assigns (a b [5]=c).
 func (sh *shell) assignArray(name string, x *syntax.ArrayExpr, add, assoc bool) error {
-	name, _ = sh.resolve(name)
-	v, err := sh.writable(name)
+	name, _ = sh.vars.Resolve(name)
+	v, err := sh.vars.Writable(name)
 	if err != nil {
 		return err
 	}
 	old := *v
-	if assoc = assoc || v.kind == associative; !add {
-		sh.charge(v, 0)
-		v.list, v.table, v.str = nil, nil, ""
+	if assoc = assoc || v.Kind == vars.Associative; !add {
+		sh.Charge(v, 0)
+		v.List, v.Table, v.Str = nil, nil, ""
 	}
 	switch {
 	case assoc:
-		v.kind, v.set = associative, true
-		if v.table == nil {
-			v.table = sh.newTable()
+		v.Kind, v.IsSet = vars.Associative, true
+		if v.Table == nil {
+			v.Table = sh.vars.NewTable()
 		}
-	case v.kind == scalar || v.list == nil:
+	case v.Kind == vars.Scalar || v.List == nil:
 		var list []string
-		if add && v.set && v.kind == scalar {
-			list = []string{v.str}
+		if add && v.IsSet && v.Kind == vars.Scalar {
+			list = []string{v.Str}
 		}
-		v.kind, v.set, v.list, v.str = indexed, true, sh.newArray(list), ""
+		v.Kind, v.IsSet, v.List, v.Str = vars.Indexed, true, sh.vars.NewArray(list), ""
 	}
 	fresh := *v
 	*v = old // the elements' values may be the old ones
 	if add || len(x.Elems) == 0 {
 		*v = fresh
 	}
-	pairs, err := sh.arrayElements(x, fresh.kind == associative)
+	pairs, err := sh.arrayElements(x, fresh.Kind == vars.Associative)
 	if err != nil {
 		return err
 	}
-	if *v = fresh; v.list != nil {
-		v.list = sh.own(v.list)
+	if *v = fresh; v.List != nil {
+		v.List = sh.vars.Own(v.List)
 	}
-	return sh.fill(name, v, pairs)
+	return sh.vars.Fill(name, v, pairs)
 }
 
-func (sh *shell) arrayElements(x *syntax.ArrayExpr, assoc bool) (pairs []pair, err error) {
+func (sh *shell) arrayElements(x *syntax.ArrayExpr, assoc bool) (pairs []vars.Pair, err error) {
 	for i := 0; i < len(x.Elems); i++ {
 		e := x.Elems[i]
 		if e.Index == nil {
@@ -175,22 +180,22 @@ func (sh *shell) arrayElements(x *syntax.ArrayExpr, assoc bool) (pairs []pair, e
 				return nil, err
 			}
 			for _, s := range list {
-				pairs = append(pairs, pair{value: s})
+				pairs = append(pairs, vars.Pair{Value: s})
 			}
 			continue
 		}
-		p := pair{keyed: true}
+		p := vars.Pair{Keyed: true}
 		if assoc {
-			p.key, err = sh.key(e.Index)
+			p.Key, err = sh.key(e.Index)
 		} else {
 			var n int64
 			n, err = sh.arithm(e.Index)
-			p.key = itoa(n)
+			p.Key = strconv.FormatInt(n, 10)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if p.value, err = sh.assignedValue(e.Value); err != nil {
+		if p.Value, err = sh.assignedValue(e.Value); err != nil {
 			return nil, err
 		}
 		pairs = append(pairs, p)
@@ -198,43 +203,11 @@ func (sh *shell) arrayElements(x *syntax.ArrayExpr, assoc bool) (pairs []pair, e
 	return pairs, nil
 }
 
-func (sh *shell) fill(name string, v *variable, pairs []pair) error {
-	for i := 0; i < len(pairs); i++ {
-		p := pairs[i]
-		var err error
-		switch {
-		case v.kind == associative && !p.keyed: // (key value key value)
-			value := ""
-			if i+1 < len(pairs) {
-				i++
-				value = pairs[i].value
-			}
-			err = sh.setKey(name, v, p.value, value, false)
-		case v.kind == associative:
-			err = sh.setKey(name, v, p.key, p.value, false)
-		case p.keyed:
-			var n int64
-			if n, err = sh.evaluate(p.key); err == nil {
-				err = sh.setIndex(name, v, int(n), p.value, false)
-			}
-			if err == nil && i+1 < len(pairs) && !pairs[i+1].keyed {
-				pairs[i+1].key, pairs[i+1].keyed = itoa(n+1), true
-			}
-		default:
-			err = sh.setIndex(name, v, v.list.next(), p.value, false)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // call runs a command in the scope of the assignments before it, nil for none.
-func (sh *shell) call(before *scope, args []string) {
+func (sh *shell) call(before *vars.Scope, args []string) {
 	if before != nil {
-		sh.scope = before
-		defer func() { sh.scope = sh.scope.parent }()
+		sh.vars.Scope = before
+		defer func() { sh.vars.Scope = sh.vars.Scope.Parent }()
 	}
 	if f := sh.funcs[args[0]]; f != nil {
 		sh.execs = false
@@ -246,7 +219,7 @@ func (sh *shell) call(before *scope, args []string) {
 
 // run runs a builtin or a program.
 func (sh *shell) run(args []string) {
-	if b := builtins[args[0]]; b != nil && !sh.plain["enable -n "+args[0]] {
+	if b := builtins[args[0]]; b != nil && !sh.disabled[args[0]] {
 		sh.execs = false
 		sh.before, sh.status = sh.status, 0
 		if status := b(sh, args); sh.jump.kind == 0 || status != 0 {
@@ -259,37 +232,37 @@ func (sh *shell) run(args []string) {
 
 // temporary returns a scope with the assignments before a command, which are in its
 // environment: each sees those before it, the command's redirections see none.
-func (sh *shell) temporary(assigns []*syntax.Assign) (*scope, error) {
+func (sh *shell) temporary(assigns []*syntax.Assign) (*vars.Scope, error) {
 	if len(assigns) == 0 {
 		return nil, nil
 	}
-	s := &scope{vars: map[string]*variable{}, parent: sh.scope, temporary: true}
-	sh.scope = s
-	defer func() { sh.scope = s.parent }()
+	s := &vars.Scope{Vars: map[string]*vars.Variable{}, Parent: sh.vars.Scope, Temporary: true}
+	sh.vars.Scope = s
+	defer func() { sh.vars.Scope = s.Parent }()
 	for _, as := range assigns {
 		value, err := sh.assignedValue(as.Value)
 		if err != nil {
 			return nil, err
 		}
 		if as.Append {
-			value = sh.get(as.Name.Value) + value
+			value = sh.vars.Get(as.Name.Value) + value
 		}
-		if sh.opts.xtrace {
-			sh.trace(as.Name.Value + "=" + traced(value))
+		if sh.opts.Xtrace {
+			sh.trace(as.Name.Value + "=" + quote.Traced(value))
 		}
-		if v, _ := sh.scope.find(as.Name.Value); v != nil && v.attrs&readOnly != 0 {
-			sh.report(errorf("%s: %w", as.Name.Value, errReadOnly)) // the command runs nevertheless
+		if v, _ := sh.vars.Scope.Find(as.Name.Value); v != nil && v.Attrs&vars.ReadOnly != 0 {
+			sh.report(fmt.Errorf("%s: %w", as.Name.Value, vars.ErrReadOnly)) // the command runs nevertheless
 			continue
 		}
-		s.vars[as.Name.Value] = &variable{attrs: exported, set: true, str: value}
+		s.Vars[as.Name.Value] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: value}
 	}
 	return s, nil
 }
 
 func (sh *shell) callFunction(f *function, args []string) {
 	params, src, loops, line, options := sh.params, sh.src, sh.loops, sh.line, sh.opts
-	sh.calls = append(sh.calls, call{args[0], f.src.name, sh.line})
-	sh.scope = &scope{vars: map[string]*variable{}, parent: sh.scope}
+	sh.calls = append(sh.calls, call{args[0], f.src.Name, sh.line})
+	sh.vars.Scope = &vars.Scope{Vars: map[string]*vars.Variable{}, Parent: sh.vars.Scope}
 	sh.params, sh.src, sh.loops = args[1:], f.src, 0
 	callers := sh.hideTraps()
 	sh.stmt(f.body)
@@ -304,13 +277,13 @@ func (sh *shell) callFunction(f *function, args []string) {
 			sh.traps[name] = s
 		}
 	}
-	for _, v := range sh.scope.vars {
-		sh.charge(v, 0)
+	for _, v := range sh.vars.Scope.Vars {
+		sh.Charge(v, 0)
 	}
-	if sh.scope.localOptions {
+	if sh.vars.Scope.LocalOptions {
 		sh.opts = options
 	}
-	sh.scope = sh.scope.parent
+	sh.vars.Scope = sh.vars.Scope.Parent
 	sh.calls = sh.calls[:len(sh.calls)-1]
 	sh.params, sh.src, sh.loops, sh.line = params, src, loops, line
 	sh.failed(f.body)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"coderunner/internal/userland/shell/vars"
 )
 
 // Version is the version of bash whose behaviour this is.
@@ -21,60 +23,54 @@ var bashVersinfo = []string{"5", "2", "15", "1", "release", machType}
 
 // special returns the variables that are computed, nil for others. A computed
 // variable that was unset is an ordinary one, as in bash.
-func (sh *shell) special(name string) *variable {
-	if sh.plain[name] {
+func (sh *shell) special(name string) *vars.Variable {
+	if sh.vars.Plain[name] {
 		return nil
 	}
 	switch name {
 	case "RANDOM":
-		return text(strconv.Itoa(sh.random()))
+		return vars.Text(strconv.Itoa(sh.random()))
 	case "SRANDOM":
-		return text(strconv.FormatUint(uint64(rand.Uint32()), 10))
+		return vars.Text(strconv.FormatUint(uint64(rand.Uint32()), 10))
 	case "SECONDS":
-		return text(strconv.Itoa(int(time.Since(sh.began) / time.Second)))
+		return vars.Text(strconv.Itoa(int(time.Since(sh.began) / time.Second)))
 	case "EPOCHSECONDS":
-		return text(strconv.FormatInt(time.Now().Unix(), 10))
+		return vars.Text(strconv.FormatInt(time.Now().Unix(), 10))
 	case "EPOCHREALTIME":
 		us := time.Now().UnixMicro()
-		return text(strconv.FormatInt(us/1e6, 10) + "." + strconv.FormatInt(1e6+us%1e6, 10)[1:])
+		return vars.Text(strconv.FormatInt(us/1e6, 10) + "." + strconv.FormatInt(1e6+us%1e6, 10)[1:])
 	case "_":
-		return text(sh.lastArg)
+		return vars.Text(sh.lastArg)
 	case "LINENO":
-		return text(strconv.Itoa(sh.line))
+		return vars.Text(strconv.Itoa(sh.line))
 	case "BASH_COMMAND":
-		return text(sh.commandText())
+		return vars.Text(sh.commandText())
 	case "BASHPID":
-		return text(strconv.Itoa(sh.p.PID()))
+		return vars.Text(strconv.Itoa(sh.p.PID()))
 	case "PPID":
-		return text(strconv.Itoa(sh.p.Parent()))
+		return vars.Text(strconv.Itoa(sh.p.Parent()))
 	case "BASH_SUBSHELL":
-		return text(strconv.Itoa(sh.depth))
+		return vars.Text(strconv.Itoa(sh.depth))
 	case "SHELLOPTS":
-		return text(strings.Join(sh.opts.on(), ":"))
+		return vars.Text(strings.Join(sh.opts.On(), ":"))
 	case "BASHOPTS":
-		return text(strings.Join(sh.opts.shoptOn(), ":"))
+		return vars.Text(strings.Join(sh.opts.ShoptOn(), ":"))
 	case "PIPESTATUS":
 		list := make([]string, len(sh.pipeStatus))
 		for i, n := range sh.pipeStatus {
 			list[i] = strconv.Itoa(n)
 		}
-		return sh.computed(list)
+		return sh.vars.Computed(list)
 	case "FUNCNAME", "BASH_SOURCE", "BASH_LINENO":
 		return sh.callers(name)
 	case "DIRSTACK":
-		return sh.computed(append([]string{sh.dir}, sh.dirs...))
+		return sh.vars.Computed(append([]string{sh.files.Dir}, sh.files.Pushed...))
 	}
 	return nil
 }
 
-func text(s string) *variable { return &variable{str: s, set: true} }
-
-func (sh *shell) computed(list []string) *variable {
-	return &variable{kind: indexed, set: len(list) > 0, list: sh.newArray(list)}
-}
-
 // callers returns the call stack, the innermost first.
-func (sh *shell) callers(name string) *variable {
+func (sh *shell) callers(name string) *vars.Variable {
 	var list []string
 	for _, c := range slices.Backward(sh.calls) {
 		switch name {
@@ -97,7 +93,7 @@ func (sh *shell) callers(name string) *variable {
 	if sh.script == "" && name == "BASH_SOURCE" && len(sh.calls) == 0 {
 		list = nil
 	}
-	return sh.computed(list)
+	return sh.vars.Computed(list)
 }
 
 // random is bash's RANDOM: its generator, so that a seed gives the same numbers.

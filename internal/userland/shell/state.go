@@ -12,6 +12,10 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/options"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // Session are the variables, functions, aliases, options, traps, the status and the
@@ -60,10 +64,10 @@ var own = strings.Fields("BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_VERSINFO BAS
 
 // problem notes an error of the parser. Where a here-document took the rest of the script
 // that is what is wrong with it.
-func (s *Session) problem(src *source, err error) {
+func (s *Session) problem(src *parse.Source, err error) {
 	var pe syntax.ParseError
-	if err != nil && src.open != "" {
-		s.Syntax, s.Line = src.open+", which must begin its line", src.opens
+	if err != nil && src.Open != "" {
+		s.Syntax, s.Line = src.Open+", which must begin its line", src.Opens
 	} else if errors.As(err, &pe) {
 		s.Syntax, s.Line = pe.Text, int(pe.Pos.Line())
 	} else if err != nil {
@@ -73,23 +77,23 @@ func (s *Session) problem(src *source, err error) {
 
 // leave describes the shell's state. It is called before the EXIT trap runs.
 func (s *Session) leave(sh *shell) {
-	if sh.variables > maxState || sh.p.Kernel().Failure() != nil {
+	if sh.Variables > maxState || sh.p.Kernel().Failure() != nil {
 		return
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%d\n", lastStatus, sh.status)
 	b.WriteString(s.descriptors(sh))
-	b.WriteString("cd -- " + quote(sh.dir) + " 2>/dev/null\n")
+	b.WriteString("cd -- " + quote.Word(sh.files.Dir) + " 2>/dev/null\n")
 	s.Variables = nil
-	for _, name := range sh.attributed() {
-		v, in := sh.scope.find(name)
-		if slices.Contains(own, name) || in.parent != nil {
+	for _, name := range sh.vars.Attributed() {
+		v, in := sh.vars.Scope.Find(name)
+		if slices.Contains(own, name) || in.Parent != nil {
 			continue
 		}
-		if text, ok := sh.initial[name]; !ok || v.kind != scalar || v.str != text {
-			s.Variables = append(s.Variables, Variable{name, v.typeName()})
+		if text, ok := sh.initial[name]; !ok || v.Kind != vars.Scalar || v.Str != text {
+			s.Variables = append(s.Variables, Variable{name, v.TypeName()})
 		}
-		b.WriteString(sh.declaration(name, v, false) + "\n")
+		b.WriteString(v.Declaration(name, false) + "\n")
 		if b.Len() > maxState {
 			return
 		}
@@ -103,21 +107,21 @@ func (s *Session) leave(sh *shell) {
 		s.Variables = append(s.Variables, Variable{name, "function"})
 	}
 	for _, name := range sortedKeys(sh.alias) {
-		b.WriteString("alias -- " + quote(name+"="+sh.alias[name]) + "\n")
+		b.WriteString("alias -- " + quote.Word(name+"="+sh.alias[name]) + "\n")
 	}
-	for _, x := range shoptOptions {
-		if *x.at(&sh.opts) != *x.at(&defaults) {
-			b.WriteString("shopt " + map[bool]string{true: "-s ", false: "-u "}[*x.at(&sh.opts)] + x.name + "\n")
+	for _, x := range options.OfShopt {
+		if *x.At(&sh.opts) != *x.At(&options.Defaults) {
+			b.WriteString("shopt " + map[bool]string{true: "-s ", false: "-u "}[*x.At(&sh.opts)] + x.Name + "\n")
 		}
 	}
-	for _, x := range setOptions {
-		if *x.at(&sh.opts) != *x.at(&defaults) {
-			b.WriteString("set " + map[bool]string{true: "-o ", false: "+o "}[*x.at(&sh.opts) != opposite(x.name)] + x.name + "\n")
+	for _, x := range options.OfSet {
+		if *x.At(&sh.opts) != *x.At(&options.Defaults) {
+			b.WriteString("set " + map[bool]string{true: "-o ", false: "+o "}[*x.At(&sh.opts) != options.Opposite(x.Name)] + x.Name + "\n")
 		}
 	}
 	for _, name := range sortedKeys(sh.traps) { // last, so that nothing here sets them off
 		if name != "EXIT" {
-			b.WriteString("trap -- " + quote(sh.traps[name]) + " " + name + "\n")
+			b.WriteString("trap -- " + quote.Word(sh.traps[name]) + " " + name + "\n")
 		}
 	}
 	if b.Len() <= maxState {
@@ -125,32 +129,20 @@ func (s *Session) leave(sh *shell) {
 	}
 }
 
-func (v *variable) typeName() string {
-	switch {
-	case v.kind == indexed:
-		return "array"
-	case v.kind == associative:
-		return "associative array"
-	case v.attrs&integer != 0:
-		return "integer"
-	}
-	return "string"
-}
-
 // originOf begins the line of a state that has where the function behind it comes from.
 const originOf = "# from "
 
 // origin returns that line: the file, and the line of it at which the body begins.
 func (f *function) origin() string {
-	if f.src.name == "" {
+	if f.src.Name == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s%d %q\n", originOf, f.src.line(int(f.body.Pos().Line()))+f.src.first-1, f.src.name)
+	return fmt.Sprintf("%s%d %q\n", originOf, f.src.Line(int(f.body.Pos().Line()))+f.src.First-1, f.src.Name)
 }
 
 // restoreOrigin makes the errors of a function of a state name the script that it comes from.
 func (f *function) restoreOrigin() {
-	line, at := strings.Split(f.src.text, "\n"), int(f.body.Pos().Line())
+	line, at := strings.Split(f.src.Text, "\n"), int(f.body.Pos().Line())
 	if at < 2 || at > len(line) {
 		return
 	}
@@ -161,27 +153,27 @@ func (f *function) restoreOrigin() {
 		return
 	}
 	src := *f.src
-	src.name, src.first = name, first-src.line(at)+1
+	src.Name, src.First = name, first-src.Line(at)+1
 	f.src = &src
 }
 
 // restore takes over a state. Errors of it are of no use to the script.
 func (s *Session) restore(sh *shell) {
-	sh.initial, s.home, s.std = map[string]string{}, sh.dir, sh.standard()
-	for name, v := range sh.scope.vars {
-		sh.initial[name] = v.str
+	sh.initial, s.home, s.std = map[string]string{}, sh.files.Dir, sh.files.Standard()
+	for name, v := range sh.vars.Scope.Vars {
+		sh.initial[name] = v.Str
 	}
 	if s.Before == "" {
 		return
 	}
-	stderr := sh.fds[2]
-	delete(sh.fds, 2)
-	sh.runText(&source{text: s.Before, first: 1}, "eval")
+	stderr := sh.files.FDs[2]
+	delete(sh.files.FDs, 2)
+	sh.runText(&parse.Source{Text: s.Before, First: 1}, "eval")
 	for _, f := range sh.funcs {
 		f.restoreOrigin()
 	}
 	if stderr != nil {
-		sh.fds[2] = stderr
+		sh.files.FDs[2] = stderr
 	}
 	s.reopen(sh)
 	sh.status, sh.jump, sh.line = 0, jump{}, 0

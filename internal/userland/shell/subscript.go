@@ -1,20 +1,19 @@
 package shell
 
-import "strings"
+import (
+	"strings"
 
-// setText is setElement for a subscript that is the text of a name: printf -v 'm[$key]'.
-func (sh *shell) setText(name, sub, s string, add bool) error {
-	name, _ = sh.resolve(name)
-	return sh.setElement(name, sh.subscript(sh.lookup(name), sub), s, add)
-}
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/vars"
+)
 
 // subscript expands the text of a subscript, as in unset 'm[$key]', unless it is a key.
-func (sh *shell) subscript(v *variable, sub string) string {
+func (sh *shell) subscript(v *vars.Variable, sub string) string {
 	if !strings.ContainsAny(sub, "$`'\"\\") {
 		return sub
 	}
-	if v == nil || v.kind != associative {
-		w, err := newParser().Document(&watched{sub})
+	if v == nil || v.Kind != vars.Associative {
+		w, err := parse.Document(sub)
 		if err != nil {
 			return sub
 		}
@@ -23,12 +22,12 @@ func (sh *shell) subscript(v *variable, sub string) string {
 		}
 		return sub
 	}
-	if v.table != nil {
-		if _, ok := v.table.entries[sub]; ok {
+	if v.Table != nil {
+		if _, ok := v.Table.Entries[sub]; ok {
 			return sub
 		}
 	}
-	w, err := sh.parseWord(sub)
+	w, err := parse.Word(sub)
 	if err != nil || w == nil {
 		return sub
 	}

@@ -1,8 +1,11 @@
 package shell
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"coderunner/internal/userland/shell/parse"
 )
 
 var (
@@ -48,7 +51,7 @@ func (t *testParser) parse(a []string) (bool, error) {
 	case len(a) == 2 && slices.Contains(unaryOps, a[0]):
 		return t.sh.unaryTest(a[0], a[1]), nil
 	case len(a) == 2:
-		return false, errorf("%s: unary operator expected", a[0])
+		return false, fmt.Errorf("%s: unary operator expected", a[0])
 	case len(a) == 3 && slices.Contains(binaryOps, a[1]):
 		return t.sh.binaryTest(a[1], a[0], a[2])
 	case len(a) == 3 && a[1] == "-a":
@@ -61,7 +64,7 @@ func (t *testParser) parse(a []string) (bool, error) {
 	case len(a) == 3 && a[0] == "(" && a[2] == ")":
 		return a[1] != "", nil
 	case len(a) == 3:
-		return false, errorf("%s: binary operator expected", a[1])
+		return false, fmt.Errorf("%s: binary operator expected", a[1])
 	case len(a) == 4 && a[0] == "!":
 		ok, err := t.parse(a[1:])
 		return !ok, err
@@ -69,7 +72,7 @@ func (t *testParser) parse(a []string) (bool, error) {
 	t.args = a
 	ok, err := t.or()
 	if err == nil && len(t.args) > 0 {
-		return false, errorf("too many arguments")
+		return false, fmt.Errorf("too many arguments")
 	}
 	return ok, err
 }
@@ -98,13 +101,13 @@ func (t *testParser) and() (bool, error) {
 
 func (t *testParser) not() (bool, error) {
 	if t.depth++; t.depth > maxArithDepth {
-		return false, errNesting
+		return false, parse.ErrNesting
 	}
 	defer func() { t.depth-- }()
 	a := t.args
 	switch {
 	case len(a) == 0:
-		return false, errorf("argument expected")
+		return false, fmt.Errorf("argument expected")
 	case len(a) > 2 && slices.Contains(binaryOps, a[1]):
 		t.args = a[3:]
 		return t.sh.binaryTest(a[1], a[0], a[2])
@@ -116,7 +119,7 @@ func (t *testParser) not() (bool, error) {
 		t.args = a[1:]
 		ok, err := t.or()
 		if err == nil && (len(t.args) == 0 || t.args[0] != ")") {
-			return false, errorf("`)' expected")
+			return false, fmt.Errorf("`)' expected")
 		}
 		if err == nil {
 			t.args = t.args[1:]

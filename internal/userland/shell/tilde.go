@@ -17,13 +17,13 @@ func (b *builder) tilde(s string, only bool) string {
 	dir := ""
 	switch name {
 	case "":
-		if dir = b.sh.get("HOME"); dir == "" {
+		if dir = b.sh.vars.Get("HOME"); dir == "" {
 			dir = home
 		}
 	case "+":
-		dir = b.sh.dir
+		dir = b.sh.files.Dir
 	case "-":
-		dir = b.sh.get("OLDPWD")
+		dir = b.sh.vars.Get("OLDPWD")
 	case "root", "user":
 		dir = home
 	}

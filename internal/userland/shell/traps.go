@@ -10,6 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/quote"
 )
 
 func (sh *shell) listSignals(args []string) int {
@@ -143,9 +145,9 @@ func (sh *shell) hideTraps() (hidden map[string]string) {
 			delete(sh.traps, name)
 		}
 	}
-	hide("ERR", sh.opts.errtrace)
-	hide("DEBUG", sh.opts.functrace)
-	hide("RETURN", sh.opts.functrace)
+	hide("ERR", sh.opts.Errtrace)
+	hide("DEBUG", sh.opts.Functrace)
+	hide("RETURN", sh.opts.Functrace)
 	return hidden
 }
 
@@ -161,10 +163,10 @@ func (sh *shell) commandText() string {
 	var parts []string
 	if c, ok := sh.current.Cmd.(*syntax.CallExpr); ok {
 		for _, as := range c.Assigns {
-			parts = append(parts, sh.sourceOf(as))
+			parts = append(parts, sh.src.Of(as))
 		}
 		for _, w := range c.Args {
-			parts = append(parts, sh.sourceOf(w))
+			parts = append(parts, sh.src.Of(w))
 		}
 	} else {
 		parts = append(parts, sh.headOf(sh.current.Cmd))
@@ -179,7 +181,7 @@ func (sh *shell) commandText() string {
 		default:
 			text += " "
 		}
-		parts = append(parts, text+sh.sourceOf(r.Word))
+		parts = append(parts, text+sh.src.Of(r.Word))
 	}
 	return strings.Join(parts, " ")
 }
@@ -197,17 +199,17 @@ func (sh *shell) debugHead(c syntax.Command) {
 func (sh *shell) headOf(c syntax.Command) string {
 	switch c := c.(type) {
 	case *syntax.ForClause:
-		if from, to := c.Pos().Offset(), c.DoPos.Offset(); from < to && int(to) <= len(sh.src.text) {
-			return strings.TrimRight(original(sh.src.text[from:to]), "; \t\n")
+		if from, to := c.Pos().Offset(), c.DoPos.Offset(); from < to && int(to) <= len(sh.src.Text) {
+			return strings.TrimRight(parse.Original(sh.src.Text[from:to]), "; \t\n")
 		}
 	case *syntax.Subshell:
-		if text, ok := sh.printed(&syntax.Stmt{Cmd: c}); ok {
+		if text, ok := sh.src.Printed(&syntax.Stmt{Cmd: c}); ok {
 			return text
 		}
 	case *syntax.CaseClause:
-		return "case " + sh.sourceOf(c.Word) + " in "
+		return "case " + sh.src.Of(c.Word) + " in "
 	}
-	return sh.sourceOf(c)
+	return sh.src.Of(c)
 }
 
 // trap runs the text of a trap. The status is as it was, unless the trap exits.
@@ -316,7 +318,7 @@ func (sh *shell) showTraps(names []string) int {
 		if _, is := kernel.ParseSignal(name); is {
 			name = "SIG" + name
 		}
-		fmt.Fprintf(&b, "trap -- %s %s\n", singleQuoted(text), name)
+		fmt.Fprintf(&b, "trap -- %s %s\n", quote.Single(text), name)
 	}
 	return sh.print("trap", b.String())
 }

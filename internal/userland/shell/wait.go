@@ -81,7 +81,7 @@ func (sh *shell) waitAny(into string, operands []string) int {
 	for {
 		sh.poll()
 		if i := slices.IndexFunc(among, func(j *job) bool { return j.done }); i >= 0 {
-			if into != "" && sh.set(into, strconv.Itoa(among[i].pid)) != nil {
+			if into != "" && sh.vars.Set(into, strconv.Itoa(among[i].pid)) != nil {
 				return 1
 			}
 			return sh.collect(among[i])

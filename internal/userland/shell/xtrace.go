@@ -7,28 +7,32 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/quote"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // trace writes a line of set -x: to stderr, or BASH_XTRACEFD.
 func (sh *shell) trace(s string) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
-	prompt := sh.get("PS4")
-	if w, err := newParser().Document(strings.NewReader(prompt)); err == nil && w != nil {
-		on, src := sh.opts.xtrace, sh.src
-		sh.src = &source{text: prompt, name: src.name, first: max(1, sh.line)} // LINENO is the command's
-		sh.opts.xtrace = false
+	prompt := sh.vars.Get("PS4")
+	if w, err := parse.Document(prompt); err == nil && w != nil {
+		on, src := sh.opts.Xtrace, sh.src
+		sh.src = &parse.Source{Text: prompt, Name: src.Name, First: max(1, sh.line)} // LINENO is the command's
+		sh.opts.Xtrace = false
 		if expanded, err := sh.document(w); err == nil {
 			prompt = expanded
 		}
-		sh.opts.xtrace, sh.src = on, src
+		sh.opts.Xtrace, sh.src = on, src
 	}
 	if sh.levels > 0 && prompt != "" {
 		prompt = strings.Repeat(prompt[:1], sh.levels) + prompt
 	}
 	fd := 2
-	if n, err := strconv.Atoi(sh.get("BASH_XTRACEFD")); err == nil && sh.fds[n] != nil {
+	if n, err := strconv.Atoi(sh.vars.Get("BASH_XTRACEFD")); err == nil && sh.files.FDs[n] != nil {
 		fd = n
 	}
 	sh.write(fd, prompt+s+"\n")
@@ -36,66 +40,55 @@ func (sh *shell) trace(s string) {
 
 // traceCommand shows a command's words.
 func (sh *shell) traceCommand(args []string) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	words := make([]string, len(args))
 	for i, s := range args {
-		if words[i] = traced(s); s == "" {
+		if words[i] = quote.Traced(s); s == "" {
 			words[i] = "''"
 		}
 	}
 	sh.trace(strings.Join(words, " "))
 }
 
-// traced quotes a value as a trace does, where set would write $'…' for a tab.
-func traced(s string) string {
-	switch {
-	case hasMetas(s):
-		return singleQuoted(s)
-	case needsAnsi(s):
-		return ansiQuote(s)
-	}
-	return s
-}
-
 // traceAssign shows an assignment of s: its name as it is written.
 func (sh *shell) traceAssign(as *syntax.Assign, s string) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
-	name := sh.sourceOf(as)
+	name := sh.src.Of(as)
 	if as.Value != nil {
-		name = sh.src.text[as.Pos().Offset():as.Value.Pos().Offset()]
+		name = sh.src.Text[as.Pos().Offset():as.Value.Pos().Offset()]
 	}
-	sh.trace(name + traced(s))
+	sh.trace(name + quote.Traced(s))
 }
 
 // traceArray shows name=(…) with its elements as they are written.
 func (sh *shell) traceArray(as *syntax.Assign) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	var words []string
 	for _, e := range as.Array.Elems {
-		if s := sh.sourceOf(e); e.Index != nil {
+		if s := sh.src.Of(e); e.Index != nil {
 			words = append(words, "["+s)
 		} else {
 			words = append(words, s)
 		}
 	}
-	sh.trace(sh.src.text[as.Pos().Offset():as.Array.Lparen.Offset()] + "(" + strings.Join(words, " ") + ")")
+	sh.trace(sh.src.Text[as.Pos().Offset():as.Array.Lparen.Offset()] + "(" + strings.Join(words, " ") + ")")
 }
 
 // tracePairs shows the elements of an array that is declared.
-func (sh *shell) tracePairs(name string, pairs []pair) {
-	if !sh.opts.xtrace {
+func (sh *shell) tracePairs(name string, pairs []vars.Pair) {
+	if !sh.opts.Xtrace {
 		return
 	}
 	words := make([]string, len(pairs))
 	for i, p := range pairs {
-		if words[i] = singleQuoted(p.value); p.keyed {
-			words[i] = "[" + singleQuoted(p.key) + "]=" + words[i]
+		if words[i] = quote.Single(p.Value); p.Keyed {
+			words[i] = "[" + quote.Single(p.Key) + "]=" + words[i]
 		}
 	}
 	sh.trace(name + "=(" + strings.Join(words, " ") + ")")
@@ -103,7 +96,7 @@ func (sh *shell) tracePairs(name string, pairs []pair) {
 
 // traceWords shows the head of for or select, whose words are as they are written.
 func (sh *shell) traceWords(command string, l *syntax.WordIter) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	s := command + " " + l.Name.Value + " in"
@@ -111,21 +104,21 @@ func (sh *shell) traceWords(command string, l *syntax.WordIter) {
 		s += ` "$@"`
 	}
 	for _, w := range l.Items {
-		s += " " + sh.sourceOf(w)
+		s += " " + sh.src.Of(w)
 	}
 	sh.trace(s)
 }
 
 // traceLet shows let. What would run twice is shown as it is written.
 func (sh *shell) traceLet(c *syntax.LetClause) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return
 	}
 	words := []string{"let"}
 	for _, x := range c.Exprs {
-		s := sh.sourceOf(x)
+		s := sh.src.Of(x)
 		if !acts(s) {
-			for w, err := range newParser().WordsSeq(strings.NewReader(s)) {
+			for w, err := range parse.Words(s) {
 				if err != nil {
 					break
 				}
@@ -148,7 +141,7 @@ func acts(s string) bool {
 // What must not run twice is evaluated from the expanded text, as in bash, but not
 // where that text would lose the quotes of a subscript.
 func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64, error) {
-	if !sh.opts.xtrace {
+	if !sh.opts.Xtrace {
 		return sh.arithm(x)
 	}
 	s := source()
@@ -158,7 +151,7 @@ func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64
 		return sh.arithm(x)
 	}
 	if strings.ContainsAny(s, "$`") {
-		w, err := newParser().Document(strings.NewReader(s))
+		w, err := parse.Document(s)
 		if err != nil {
 			return sh.arithm(x)
 		}
@@ -179,9 +172,9 @@ func (sh *shell) loopPart(l *syntax.CStyleLoop, x syntax.ArithmExpr, part int) s
 	if x == nil {
 		return "1"
 	}
-	parts := strings.Split(sh.sourceBetween(l.Lparen, l.Rparen), ";")
+	parts := strings.Split(sh.src.Between(l.Lparen, l.Rparen), ";")
 	if len(parts) != 3 {
-		return sh.sourceOf(x)
+		return sh.src.Of(x)
 	}
 	return strings.TrimLeft(parts[part], " \t\n")
 }

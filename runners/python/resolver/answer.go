@@ -18,7 +18,7 @@ import (
 )
 
 // answerFormat changes whenever answers of older versions must not be used.
-const answerFormat = 7
+const answerFormat = 8
 
 // maxAnswer bounds a remembered answer's file in bytes.
 const maxAnswer = 4 << 20
@@ -55,7 +55,7 @@ func (a *answer) fresh(now time.Time) bool {
 // refuse remembers that a request cannot be met, if the index said so and the
 // network did not fail.
 func (s *session) refuse(key string, failed *runners.NotInstalledError) {
-	if !s.unreachable && len(s.lost) == 0 && s.BaseUnreachable() == "" && !s.fetch.Offline() {
+	if !s.unreachable.Load() && len(s.lost) == 0 && s.BaseUnreachable() == "" && !s.fetch.Offline() {
 		s.remember(key, &answer{Format: answerFormat, When: time.Now().UTC(), Failed: failed.Packages})
 	}
 }
@@ -80,7 +80,7 @@ func (r *Resolver) key(req Request) string {
 	b, err := json.Marshal([]any{
 		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), requirement.Key(req.Constraints), req.Locked, req.Alone,
 		req.wheelsOnly, fetch.WithoutUser(r.index.String()), fetch.WithoutUser(r.base.String()), r.lock.Digest,
-		versions.MicropipSHA256, versions.PackagingSHA256, versions.PyodideVersion, resolverDigest,
+		versions.PyodideVersion,
 	})
 	if err != nil {
 		panic(err) // strings only

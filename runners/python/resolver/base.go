@@ -21,8 +21,8 @@ const NotFetched = "cannot be fetched: "
 
 // offered returns the usable packages of the lock file: those that fit, are not
 // known to be missing, and depend only on usable ones. reasons has the others.
-func (s *session) offered() (offers map[string]lockOffer, reasons map[string]string) {
-	offers, reasons = map[string]lockOffer{}, map[string]string{}
+func (s *session) offered() (offers map[string]lockfile.Package, reasons map[string]string) {
+	offers, reasons = map[string]lockfile.Package{}, map[string]string{}
 	baseErr := s.BaseUnreachable()
 	for name, p := range s.lock.ByName {
 		if !s.usable(name, p) || s.locked != nil && !s.locked.allows(name, p.SHA256) {
@@ -35,7 +35,7 @@ func (s *session) offered() (offers map[string]lockOffer, reasons map[string]str
 		case s.lost[name] != "":
 			reasons[name] = build + NotFetched + s.lost[name]
 		default:
-			offers[name] = lockOffer{Version: p.Version, Depends: p.Depends}
+			offers[name] = p
 		}
 	}
 	for changed := true; changed; {

@@ -44,9 +44,9 @@ func (s *session) download(ctx context.Context, p pin) (string, error) {
 		return "", err
 	}
 	if !cached {
-		s.downloading.Lock()
+		s.mu.Lock()
 		s.downloaded[p.SHA256] = true
-		s.downloading.Unlock()
+		s.mu.Unlock()
 	}
 	return path, nil
 }
@@ -109,12 +109,12 @@ func (s *session) page(ctx context.Context, name string) ([]index.File, error) {
 		return nil, errNoProject
 	}
 	if err != nil {
-		s.unreachable = true
+		s.unreachable.Store(true)
 		return nil, &indexError{err}
 	}
 	files, err := index.Parse(resp.Header.Get("Content-Type"), resp.Body, fetch.WithoutUser(resp.URL))
 	if err != nil {
-		s.unreachable = true // not the index: a proxy, a login page
+		s.unreachable.Store(true) // not the index: a proxy, a login page
 		return nil, &indexError{err}
 	}
 	return files, nil

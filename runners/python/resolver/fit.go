@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"coderunner/runners/python/pypi"
+	"coderunner/runners/python/standins"
 	"coderunner/runners/python/wheel"
 )
 
@@ -15,34 +17,10 @@ const (
 	cpythonTag  = "cp314"
 )
 
-// worksWithoutNatives are projects whose extension modules only make them faster:
-// each falls back to Python code when the extension module cannot be imported, or
-// has a module of our own in its place (see overlay.go). The Python part of their
-// wheels may be used, whatever system they were built for.
-var worksWithoutNatives = map[string]bool{
-	"bcrypt":         true,
-	"blake3":         true,
-	"coverage":       true,
-	"fastavro":       true,
-	"greenlet":       true,
-	"ijson":          true,
-	"jellyfish":      true,
-	"levenshtein":    true,
-	"markupsafe":     true,
-	"msgpack":        true,
-	"orjson":         true,
-	"psutil":         true,
-	"pymongo":        true,
-	"pyyaml":         true,
-	"rapidfuzz":      true,
-	"rpds-py":        true,
-	"simplejson":     true,
-	"tornado":        true,
-	"ujson":          true,
-	"watchdog":       true,
-	"wordcloud":      true,
-	"zope-interface": true,
-	"zstandard":      true,
+// pythonOnly reports whether a project works without its extension modules: by itself, or
+// with a stand-in for them.
+func pythonOnly(project string) bool {
+	return standins.Known()[project].Compiled || slices.Contains(pypi.Known().PythonOnly, project)
 }
 
 // fitness reports whether and how a wheel can be used.
@@ -103,7 +81,7 @@ func (r *Resolver) fitTag(n wheel.Name, t wheel.Tag) fitness {
 		return native(t)
 	case slices.Contains(olderPlatforms, t.Platform) && t.ABI != cpythonTag && abiFits(t):
 		return fitness{ok: true, rank: rankOlder}
-	case worksWithoutNatives[n.Project] && abiFits(t):
+	case abiFits(t) && pythonOnly(n.Project):
 		// The same files whatever the platform; prefer the most common, so
 		// that the choice does not depend on the order of the index's page.
 		rank := rankOther

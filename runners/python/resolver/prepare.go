@@ -37,7 +37,7 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 		}
 	}
 	set, err := s.resolve(ctx, req, key)
-	if err != nil && s.unreachable && old != nil && ctx.Err() == nil {
+	if err != nil && s.unreachable.Load() && old != nil && ctx.Err() == nil {
 		// The index cannot be reached: use the older answer.
 		if set, err := s.install(ctx, old); err == nil {
 			return set, nil
@@ -46,7 +46,7 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	return set, err
 }
 
-// resolve asks micropip, installs the answer's packages, and remembers it. It asks
+// resolve searches versions, installs the answer's packages, and remembers it. It asks
 // again when a package of the lock file cannot be fetched, and when a wheel's
 // libraries cannot be compiled: there may be a pure wheel.
 func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, error) {
@@ -80,7 +80,7 @@ func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, e
 		if err != nil {
 			return nil, err
 		}
-		if !s.unreachable {
+		if !s.unreachable.Load() {
 			// Otherwise the answer might be another one tomorrow: an optional
 			// package left out, an older version chosen.
 			s.remember(key, a)
@@ -157,9 +157,9 @@ func (s *session) buildRequires(ctx context.Context, texts []string) ([]fs.FS, e
 // avoidCostly excludes files that have turned out to be too costly. It reports
 // whether there is a new one.
 func (s *session) avoidCostly() bool {
-	s.downloading.Lock()
+	s.mu.Lock()
 	n := len(s.costly) + len(s.unbuilt)
-	s.downloading.Unlock()
+	s.mu.Unlock()
 	if n == s.avoided {
 		return false
 	}

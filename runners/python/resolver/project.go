@@ -2,59 +2,140 @@ package resolver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"deps.dev/util/pypi"
-	"golang.org/x/sync/errgroup"
+	"deps.dev/util/semver"
 
 	"coderunner/runners/python/index"
+	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver/solver"
 	"coderunner/runners/python/wheel"
 )
+
+// search is what one search for versions sees: the session, with the packages of the
+// lock file that can be had.
+type search struct {
+	*session
+	offers map[string]lockfile.Package
+}
 
 // maxProjects bounds the projects of one request.
 const maxProjects = 500
 
-// callProject returns a project's files to the resolver script.
-func (s *session) callProject(ctx context.Context, argument []byte) (any, error) {
-	var name string
-	if err := json.Unmarshal(argument, &name); err != nil || name == "" || wheel.Normalize(name) != name {
-		return nil, fmt.Errorf("%s is not a normalised project name", argument)
+// Project implements [solver.Source].
+func (s *search) Project(ctx context.Context, name string) (*solver.Project, error) {
+	p, err := s.project(ctx, name)
+	if err != nil {
+		return nil, err
 	}
-	if p := s.pages[name]; p != nil {
+	out := &solver.Project{Error: p.err}
+	if offer, ok := s.offers[name]; ok {
+		if v, err := semver.PyPI.Parse(offer.Version); err == nil {
+			out.Offer = &solver.Release{Version: v, Text: offer.Version}
+		}
+	}
+	best := map[string]candidate{} // by canonical version
+	var fits, yanked []string
+	for _, f := range slices.SortedFunc(maps.Values(p.files), func(a, b candidate) int { return strings.Compare(a.Filename, b.Filename) }) {
+		v, err := semver.PyPI.Parse(f.version)
+		if err != nil {
+			continue
+		}
+		if !s.fitsPython(f.RequiresPython) {
+			p.others[f.version] = fmt.Sprintf("needs Python %s, this is %s", f.RequiresPython, s.Resolver.lock.Python)
+			continue
+		}
+		key := v.Canon(true) + map[bool]string{true: " yanked"}[f.Yanked]
+		old, known := best[key]
+		if !known || f.rank > old.rank {
+			best[key] = f
+		}
+		if !known && f.Yanked {
+			yanked = append(yanked, key)
+		} else if !known {
+			fits = append(fits, key)
+		}
+	}
+	release := func(key string) solver.Release {
+		f := best[key]
+		v, _ := semver.PyPI.Parse(f.version)
+		return solver.Release{Version: v, Text: f.version, File: f.Filename, Day: day(p.days[f.version])}
+	}
+	for _, key := range fits {
+		out.Releases = append(out.Releases, release(key))
+	}
+	for _, key := range yanked {
+		out.Yanked = append(out.Yanked, release(key))
+	}
+	for _, text := range slices.Sorted(maps.Keys(p.others)) {
+		v, err := semver.PyPI.Parse(text)
+		if _, fits := best[v.Canon(true)]; err == nil && !fits {
+			out.Unfit = append(out.Unfit, solver.Unfit{Version: v, Text: text, Why: p.others[text], Day: day(p.days[text])})
+		}
+	}
+	return out, nil
+}
+
+// day parses a date, which is zero if it is none.
+func day(text string) time.Time {
+	t, _ := time.Parse(time.DateOnly, text)
+	return t
+}
+
+// fitsPython reports whether a Requires-Python allows this Python. What makes no
+// sense does, as for pip.
+func (r *Resolver) fitsPython(text string) bool {
+	if text == "" {
+		return true
+	}
+	c, err := semver.PyPI.ParseConstraint(text)
+	v, err2 := semver.PyPI.Parse(r.lock.Python)
+	return err != nil || err2 != nil || c.MatchVersionPrerelease(v)
+}
+
+// project returns what the index has of a project.
+func (s *session) project(ctx context.Context, name string) (*project, error) {
+	s.mu.Lock()
+	p, many := s.pages[name], len(s.pages) >= maxProjects
+	s.mu.Unlock()
+	switch {
+	case p != nil:
 		return p, nil
-	}
-	if s.locked != nil && s.locked.SHA256[name] == nil {
-		return &project{Error: NoSuchPackage + " in " + s.locked.By}, nil
-	}
-	if len(s.pages) >= maxProjects {
-		return &project{Error: fmt.Sprintf("the request leads to more than %d projects", maxProjects)}, nil
+	case s.locked != nil && s.locked.SHA256[name] == nil:
+		return &project{err: NoSuchPackage + " in " + s.locked.By}, nil
+	case many:
+		return &project{err: fmt.Sprintf("the request leads to more than %d projects", maxProjects)}, nil
 	}
 	files, err := s.page(ctx, name)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	p := &project{byFilename: map[string]candidate{}}
+	p = &project{}
 	if err != nil {
 		reason, expected := s.reason(err)
 		if !expected {
 			return nil, err
 		}
-		p.Error = reason
+		p.err = reason
 	}
 	if s.locked != nil && err == nil {
 		files = slices.DeleteFunc(files, func(f index.File) bool { return !s.locked.allows(name, f.SHA256) })
 		if len(files) == 0 {
-			p.Error = s.lockedElsewhere(name) + fmt.Sprintf("%s has no file of it with the SHA-256 that %s states, %s", hostOf(s.index), s.locked.By, strings.Join(s.locked.SHA256[name], " or "))
+			p.err = s.lockedElsewhere(name) + fmt.Sprintf("%s has no file of it with the SHA-256 that %s states, %s", hostOf(s.index), s.locked.By, strings.Join(s.locked.SHA256[name], " or "))
 		}
 	}
-	s.sort(p, name, files)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sortLocked(p, name, files)
 	s.pages[name] = p
 	return p, nil
 }
@@ -69,8 +150,9 @@ func (s *session) lockedElsewhere(name string) string {
 	return fmt.Sprintf("%s was written where Pyodide's own build of %s %s could be fetched, and allows nothing else: write it anew here, or see to it that the build can be fetched; ", s.locked.By, name, p.Version)
 }
 
-// sort separates the files that fit from the others.
-func (s *session) sort(p *project, name string, files []index.File) {
+// sortLocked separates the files that fit from the others.
+func (s *session) sortLocked(p *project, name string, files []index.File) {
+	p.files, p.others, p.days = map[string]candidate{}, map[string]string{}, map[string]string{}
 	others, sdists := map[string]*rest{}, map[string]candidate{}
 	note := func(version string) *rest {
 		if others[version] == nil {
@@ -78,17 +160,16 @@ func (s *session) sort(p *project, name string, files []index.File) {
 		}
 		return others[version]
 	}
-	p.Days = map[string]string{}
 	for _, f := range files {
 		if !strings.HasSuffix(f.Filename, ".whl") {
 			_, version, err := pypi.SdistVersion(name, f.Filename)
 			if err != nil || f.Yanked {
 				continue
 			}
-			p.Days[version] = f.Day
+			p.days[version] = f.Day
 			note(version)
 			if isSdist(f.Filename) && (sdists[version].Filename == "" || strings.HasSuffix(f.Filename, ".tar.gz")) {
-				sdists[version] = candidate{Filename: f.Filename, Version: version, RequiresPython: f.RequiresPython, Rank: rankSdist, file: f}
+				sdists[version] = candidate{File: f, version: version, rank: rankSdist}
 			}
 			continue
 		}
@@ -96,7 +177,7 @@ func (s *session) sort(p *project, name string, files []index.File) {
 		if err != nil || n.Project != name {
 			continue // another project's file, or not installable
 		}
-		p.Days[n.Version] = f.Day
+		p.days[n.Version] = f.Day
 		how := s.fit(n)
 		if s.costly[f.Filename] {
 			how = fitness{note: "this platform that cannot be compiled"}
@@ -105,23 +186,16 @@ func (s *session) sort(p *project, name string, files []index.File) {
 			note(n.Version).notes = append(note(n.Version).notes, how.note)
 			continue
 		}
-		c := candidate{
-			Filename: f.Filename, Version: n.Version, RequiresPython: f.RequiresPython,
-			Yanked: f.Yanked, Rank: how.rank, file: f, strip: how.strip,
-		}
-		if _, twice := p.byFilename[f.Filename]; !twice {
-			p.byFilename[f.Filename] = c
-			p.Files = append(p.Files, c)
+		if _, twice := p.files[f.Filename]; !twice {
+			p.files[f.Filename] = candidate{File: f, version: n.Version, rank: how.rank, strip: how.strip}
 		}
 	}
-	for _, c := range s.buildable(name, sdists, others, p.Files) {
-		p.byFilename[c.Filename] = c
-		p.Files = append(p.Files, c)
-		delete(others, c.Version)
+	for _, c := range s.buildable(name, sdists, others, slices.Collect(maps.Values(p.files))) {
+		p.files[c.Filename] = c
+		delete(others, c.version)
 	}
-	p.Others = map[string]string{}
 	for version, r := range others {
-		p.Others[version] = describe(r.notes, s.unbuilt[name])
+		p.others[version] = describe(r.notes, s.unbuilt[name])
 	}
 }
 
@@ -130,77 +204,67 @@ type rest struct {
 	notes []string // of wheels; none: it has only an sdist
 }
 
-// description is the part of a wheel's metadata that the resolver needs.
-type description struct {
-	Error    string   `json:"error,omitempty"`
-	Requires []string `json:"requires"`
-	Extras   []string `json:"extras"`
+// Requires implements [solver.Source]. It fetches the wheel, which is most likely
+// needed anyway.
+func (s *search) Requires(ctx context.Context, name string, r solver.Release) ([]requirement.Requirement, string, error) {
+	if r.File == "" {
+		requires, err := s.requiresOffered(ctx, name)
+		return requires, "", err
+	}
+	pin, err := s.pin(name, r.File)
+	if err != nil {
+		return nil, "", err
+	}
+	m, err := s.metadata(ctx, pin)
+	if ctx.Err() != nil {
+		return nil, "", context.Cause(ctx)
+	}
+	if err != nil {
+		reason, expected := s.reason(err)
+		if !expected {
+			return nil, "", err
+		}
+		if _, ok := errors.AsType[*fetchError](err); ok {
+			s.unreachable.Store(true)
+		}
+		return nil, reason, nil
+	}
+	requires, err := applicable(name, m.RequiresDist)
+	if err != nil {
+		return nil, "its metadata cannot be understood: " + err.Error(), nil
+	}
+	return requires, "", nil
 }
 
-// callMetadata returns a wheel's requirements to the resolver script. It fetches
-// the wheel, which is most likely needed anyway.
-func (s *session) callMetadata(ctx context.Context, argument []byte) (any, error) {
-	var which struct{ Project, Filename string }
-	if err := json.Unmarshal(argument, &which); err != nil {
-		return nil, fmt.Errorf("a wheel is {project, filename}: %w", err)
+// requiresOffered returns what a package of the lock file requires: what the lock file
+// has, and what its own metadata have for this platform, which the lock file may lack.
+func (s *search) requiresOffered(ctx context.Context, name string) (requires []requirement.Requirement, err error) {
+	for _, d := range s.offers[name].Depends {
+		requires = append(requires, requirement.Requirement{Name: d})
 	}
-	pin, err := s.pin(which.Project, which.Filename)
-	if err != nil {
-		return nil, err
+	pin, err := s.pin(name, "")
+	if err != nil || pin.shared() {
+		return requires, err
 	}
 	m, err := s.metadata(ctx, pin)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		reason, expected := s.reason(err)
-		if !expected {
-			return nil, err
+		return requires, nil // installing it will say so
+	}
+	for _, text := range m.RequiresDist {
+		own, err := applicable(name, []string{text})
+		if err != nil {
+			continue
 		}
-		if _, ok := errors.AsType[*fetchError](err); ok {
-			s.unreachable = true
+		r := own[0]
+		if (!strings.Contains(text, r.Marker) || r.Name == timeZones || strings.Contains(r.Marker, "emscripten")) &&
+			(s.locked == nil || s.locked.SHA256[r.Name] != nil) { // older locks do not have it
+			requires = append(requires, r)
 		}
-		return description{Error: reason}, nil
 	}
-	return description{Requires: applicable(pin.Name, m.RequiresDist), Extras: m.ProvidesExtra}, nil
-}
-
-// callPlatform returns, for packages of the lock file, the requirements that their
-// own metadata have for this platform, which the lock file may lack. It fetches
-// them, which are most likely needed anyway.
-func (s *session) callPlatform(ctx context.Context, argument []byte) (any, error) {
-	var names []string
-	if err := json.Unmarshal(argument, &names); err != nil {
-		return nil, fmt.Errorf("names of packages: %w", err)
-	}
-	found := make([][]string, len(names))
-	var g errgroup.Group
-	g.SetLimit(4)
-	for i, name := range names {
-		g.Go(func() error {
-			pin, err := s.pin(name, "")
-			if err != nil || pin.shared() {
-				return err
-			}
-			m, err := s.metadata(ctx, pin)
-			if err != nil {
-				return nil // installing it will say so
-			}
-			for j, text := range applicable(name, m.RequiresDist) {
-				changed := text != m.RequiresDist[j]
-				if r, err := requirement.Parse(text); err == nil && (changed || r.Name == timeZones || strings.Contains(r.Marker, "emscripten")) &&
-					(s.locked == nil || s.locked.SHA256[r.Name] != nil) { // older locks do not have it
-					found[i] = append(found[i], text)
-				}
-			}
-			return nil
-		})
-	}
-	err := g.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return found, err
+	return requires, nil
 }
 
 // onWindows is the part of a marker that is true on Windows only.
@@ -213,29 +277,26 @@ var notHere = regexp.MustCompile(`\bsys_platform\s*!=\s*(?:"emscripten"|'emscrip
 // sockets, since a browser has none.
 var withSockets = map[string]bool{"httpx2": true}
 
-// applicable makes requirements of a project's metadata that are written for other
-// systems apply here, too: tzdata for Windows, since neither system has time zones of
-// its own and packages name only Windows, and what wants sockets.
-func applicable(project string, requires []string) []string {
-	requires = slices.Clone(requires)
-	for i, text := range requires {
+// applicable parses the requirements of a project's metadata, and makes those that are
+// written for other systems apply here, too: tzdata for Windows, since neither system
+// has time zones of its own and packages name only Windows, and what wants sockets.
+func applicable(project string, texts []string) ([]requirement.Requirement, error) {
+	requires := make([]requirement.Requirement, len(texts))
+	for i, text := range texts {
+		text, _, _ = strings.Cut(text, " #")
 		r, err := requirement.Parse(text)
-		if err != nil || r.Marker == "" {
-			continue
+		if err != nil {
+			return nil, err
 		}
-		marker := r.Marker
 		if r.Name == timeZones {
-			marker = onWindows.ReplaceAllString(marker, `python_version >= "3"`)
+			r.Marker = onWindows.ReplaceAllString(r.Marker, `python_version >= "3"`)
 		}
 		if withSockets[project] {
-			marker = notHere.ReplaceAllString(marker, `python_version >= "3"`)
+			r.Marker = notHere.ReplaceAllString(r.Marker, `python_version >= "3"`)
 		}
-		if marker != r.Marker {
-			r.Marker = marker
-			requires[i] = r.String()
-		}
+		requires[i] = r
 	}
-	return requires
+	return requires, nil
 }
 
 // timeZones is the project that has the data of module zoneinfo.

@@ -2,10 +2,8 @@
 // which wheels meet a list of requirements, fetches and verifies them, and unpacks
 // and byte-compiles each once.
 //
-// The choice is micropip's, made in an interpreter that never runs a user's
-// code (see guest/resolver). All requests are made here, in Go, and go to the
-// configured index, the files it links to, and the base URL of Pyodide's own
-// packages.
+// Package solver chooses the versions. All requests go to the configured index, the
+// files it links to, and the base URL of Pyodide's own packages.
 // Its caller is package python.
 //
 // # What is taken
@@ -74,14 +72,9 @@ const baseRetry = 5 * time.Minute
 // compilations bounds the concurrent compilations.
 var compilations = max(2, runtime.GOMAXPROCS(0))
 
-// Call answers a host call of a script.
-type Call = func(ctx context.Context, argument []byte) (any, error)
-
 // Trusted is an interpreter for the host's own scripts. Its methods are safe
 // for concurrent use; each call has an interpreter of its own.
 type Trusted interface {
-	// Script runs a script with trees merged into site-packages.
-	Script(ctx context.Context, code string, trees []fs.FS, calls map[string]Call) error
 	// Library compiles a wheel's shared library and keeps the machine code for
 	// programs that load the library. The error is the reason why it cannot be
 	// loaded, unless it is ctx's or the store's; it is ErrTooCostly if compiling

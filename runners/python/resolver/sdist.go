@@ -56,8 +56,8 @@ func (s *session) wheelFile(ctx context.Context, p pin) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.downloading.Lock()
-	defer s.downloading.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.unbuilt[p.Name] = string(reason)
 	return "", &BuildError{string(reason)}
 }
@@ -93,7 +93,7 @@ func (s *session) buildable(name string, sdists map[string]candidate, others map
 	}
 	have, compiled := map[string]bool{}, ""
 	for _, f := range fitting {
-		have[wheel.CanonVersion(f.Version)] = true
+		have[wheel.CanonVersion(f.version)] = true
 	}
 	for v, r := range others {
 		if slices.ContainsFunc(r.notes, isPlatform) && (compiled == "" || semver.PyPI.Compare(v, compiled) > 0) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"coderunner/internal/fetch"
 	"coderunner/runners"
@@ -42,32 +43,20 @@ const (
 	maxSdist = 64 << 20
 )
 
-// lockOffer is a package of the lock file, as the resolver wants it.
-type lockOffer struct {
-	Version string   `json:"version"`
-	Depends []string `json:"depends"`
-}
-
-// project is what the index has of a project, in the resolver's form.
+// project is what the index has of a project.
 type project struct {
-	Error  string            `json:"error,omitempty"` // why there is nothing
-	Files  []candidate       `json:"files"`           // that fit
-	Others map[string]string `json:"others"`          // by version: why nothing fits
-	Days   map[string]string `json:"days"`            // by version: when it was uploaded
-
-	byFilename map[string]candidate
+	err    string               // why there is nothing
+	files  map[string]candidate // that fit, by name
+	others map[string]string    // by version: why nothing fits
+	days   map[string]string    // by version: when it was uploaded
 }
 
-// candidate is a wheel that can be used here.
+// candidate is a wheel that can be used here, or an sdist that may be built.
 type candidate struct {
-	Filename       string `json:"filename"`
-	Version        string `json:"version"`
-	RequiresPython string `json:"requires_python"`
-	Yanked         bool   `json:"yanked"`
-	Rank           int    `json:"rank"`
-
-	file  index.File
-	strip bool
+	index.File
+	version string
+	rank    int
+	strip   bool
 }
 
 // sdist reports whether the pin is to be built.
@@ -94,26 +83,25 @@ func isSdist(filename string) bool {
 
 // session is the state of one request. Each step of a request (ask, download,
 // unpack, build) is a method in a file of its own, since all share what was learned
-// of the index. Its fields belong to the resolver script's
-// goroutine, except downloaded.
+// of the index.
 type session struct {
 	*Resolver
 	progress    runners.ProgressFunc
 	require     func(ctx context.Context, requirements []string) ([]fs.FS, error) // for builds, see [Sdist]
 	locked      *Locked                                                           // see [Request]
-	pages       map[string]*project
-	unreachable bool              // the index or one of its files could not be reached
-	lost        map[string]string // packages of the lock file that could not be fetched, and why
+	lost        map[string]string                                                 // packages of the lock file that could not be fetched, and why
+	avoided     int                                                               // how many of costly and unbuilt the search knows
+	wheelsOnly  bool                                                              // no sdist is built
+	unreachable atomic.Bool                                                       // the index or one of its files could not be reached
 
-	downloading sync.Mutex
-	downloaded  map[string]bool   // by SHA-256; guarded by downloading
-	costly      map[string]bool   // files whose libraries are ErrTooCostly; guarded by downloading
-	avoided     int               // how many of costly and unbuilt the resolver knows
-	unbuilt     map[string]string // by project: why its sdist cannot be built; written under downloading
-	wheelsOnly  bool              // no sdist is built
+	mu         sync.Mutex // guards what follows
+	pages      map[string]*project
+	downloaded map[string]bool   // by SHA-256
+	costly     map[string]bool   // files whose libraries are ErrTooCostly
+	unbuilt    map[string]string // by project: why its sdist cannot be built
 }
 
-// pin returns the wheel that the resolver named.
+// pin returns a file of a project's page, or, without a name, the lock file's build.
 func (s *session) pin(name, filename string) (pin, error) {
 	if filename == "" {
 		p, ok := s.lock.ByName[name]
@@ -125,17 +113,15 @@ func (s *session) pin(name, filename string) (pin, error) {
 			URL: s.base.JoinPath(p.FileName).String(),
 		}.withoutUser(), nil
 	}
-	page := s.pages[name]
-	if page == nil {
-		return pin{}, fmt.Errorf("resolve packages: %s was not requested", name)
-	}
-	f, ok := page.byFilename[filename]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, ok := s.pages[name].files[filename]
 	if !ok {
 		return pin{}, fmt.Errorf("resolve packages: %s has no file %s", name, filename)
 	}
 	return pin{
-		Name: name, Version: f.Version, Filename: filename, SHA256: f.file.SHA256, Source: sourcePyPI,
-		Strip: f.strip, URL: f.file.URL,
+		Name: name, Version: f.version, Filename: filename, SHA256: f.SHA256, Source: sourcePyPI,
+		Strip: f.strip, URL: f.URL,
 	}.withoutUser(), nil
 }
 

@@ -18,6 +18,7 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/versions"
 	"coderunner/runners"
+	"coderunner/runners/python/standins"
 	"coderunner/runners/python/wheel"
 )
 
@@ -26,7 +27,7 @@ const treeFormat = "2"
 
 // unpack returns the directory with a wheel's files and their bytecode.
 func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
-	key := fmt.Sprintf("%s-%s-pyodide%s%s", p.SHA256, treeFormat, versions.PyodideVersion, overlayKey(p.Name))
+	key := fmt.Sprintf("%s-%s-pyodide%s%s", p.SHA256, treeFormat, versions.PyodideVersion, standins.Key(p.Name))
 	if p.Strip {
 		key += "-python"
 	}
@@ -54,9 +55,9 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	if err != nil {
 		return Package{}, err
 	}
-	s.downloading.Lock()
+	s.mu.Lock()
 	fetched := s.downloaded[p.SHA256]
-	s.downloading.Unlock()
+	s.mu.Unlock()
 	return Package{
 		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched, Adapted: p.Strip},
 		Tree:    tree,
@@ -111,7 +112,7 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 	if err := w.InstallTo(ctx, dir, keep); err != nil {
 		return err
 	}
-	return overlay(p.Name, dir, p.Strip)
+	return standins.Replace(p.Name, dir, p.Strip)
 }
 
 // compile adds bytecode.
@@ -166,13 +167,13 @@ func (s *session) libraries(ctx context.Context, p pin, dir string) error {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if len(names) == 0 || slices.Contains(reasons, nil) || worksWithoutNatives[p.Name] {
+	if len(names) == 0 || slices.Contains(reasons, nil) || pythonOnly(p.Name) {
 		return nil
 	}
 	if errors.Is(reasons[0], ErrTooCostly) && p.Source != sourcePyodide {
-		s.downloading.Lock()
+		s.mu.Lock()
 		s.costly[p.Filename] = true
-		s.downloading.Unlock()
+		s.mu.Unlock()
 	}
 	return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", names[0], reasons[0])}
 }
@@ -201,24 +202,3 @@ func libraries(dir string) (names []string, err error) {
 
 // wasmMagic begins each WebAssembly module.
 const wasmMagic = "\x00asm"
-
-// tools returns the trees of micropip and its dependencies, which are pinned.
-func (s *session) tools(ctx context.Context) ([]fs.FS, error) {
-	var trees []string
-	for _, tool := range []struct{ name, version, file, sum string }{
-		{"micropip", versions.MicropipVersion, versions.MicropipWheel, versions.MicropipSHA256},
-		{"packaging", versions.PackagingVersion, versions.PackagingWheel, versions.PackagingSHA256},
-	} {
-		p := pin{Name: tool.name, Version: tool.version, Filename: tool.file, SHA256: tool.sum, Source: sourcePyPI}
-		installed, err := s.unpack(ctx, p)
-		if errors.Is(err, errNoProject) {
-			// Not a reason about the user's packages.
-			err = &indexError{fmt.Errorf("it does not have %s, which resolves packages", tool.file)}
-		}
-		if err != nil {
-			return nil, err
-		}
-		trees = append(trees, installed.Tree)
-	}
-	return dirs(trees...), nil
-}

@@ -2,17 +2,22 @@ package awk
 
 import "fmt"
 
+// entryCost is what an element takes beside its key and its value.
+const entryCost = 192
+
 // array is an associative array that remembers the order of insertion.
 type array struct {
-	m    map[string]*entry
-	keys []string
+	m     map[string]*entry
+	keys  []string
+	users int // parameters of running functions that are this array
 }
 
 // entry is an element: a value, or an array once it is used as one.
 type entry struct {
-	v   value
-	sub *array
-	at  int // in keys
+	v       value
+	sub     *array
+	at      int // in keys
+	charged int // bytes of v
 }
 
 func newArray() *array { return &array{m: map[string]*entry{}} }
@@ -35,9 +40,21 @@ func (a *array) get(key string) (e *entry, made bool) {
 	return e, true
 }
 
+// set makes an element that is charged as part of something else.
 func (a *array) set(key string, v value) {
 	e, _ := a.get(key)
 	e.v = v
+}
+
+// put makes or changes an element.
+func (m *memory) put(a *array, key string, v value) error {
+	e, made := a.get(key)
+	if made {
+		if err := m.hold(int64(len(key)) + entryCost); err != nil {
+			return err
+		}
+	}
+	return m.set(&e.v, &e.charged, v)
 }
 
 // list returns the keys in the order of insertion.
@@ -55,10 +72,13 @@ func (a *array) clear() { a.m, a.keys = map[string]*entry{}, nil }
 
 // cell is a variable: a value, or an array once it is used as one.
 type cell struct {
-	v     value
-	array *array
-	from  *cell  // the caller's variable that an unset parameter stands for
-	elem  *entry // the caller's element that it stands for
+	v       value
+	array   *array
+	own     bool   // the array was made for this variable
+	passed  bool   // the array is the caller's, and counts this parameter
+	from    *cell  // the caller's variable that an unset parameter stands for
+	elem    *entry // the caller's element that it stands for
+	charged int    // bytes of v
 }
 
 // arr returns the array of a variable, which is made.
@@ -70,7 +90,7 @@ func (c *cell) arr() *array {
 	case c.elem != nil:
 		c.array = c.elem.arr()
 	default:
-		c.array = newArray()
+		c.array, c.own = newArray(), true
 	}
 	return c.array
 }
@@ -108,6 +128,10 @@ func (r *run) arrayOf(n *node) (*array, error) {
 		}
 		return c.arr(), nil
 	}
+	if err := r.c.Enter(frame); err != nil {
+		return nil, err
+	}
+	defer r.c.Leave(frame)
 	e, key, err := r.entry(n)
 	if err != nil {
 		return nil, err
@@ -118,7 +142,7 @@ func (r *run) arrayOf(n *node) (*array, error) {
 	if e.v.kind != unset {
 		return nil, fmt.Errorf("attempt to use scalar `%s' as an array", n.name(key))
 	}
-	return e.arr(), r.hold(256)
+	return e.arr(), r.hold(entryCost)
 }
 
 // entry returns the element that n names, which is made, and its key.
@@ -139,7 +163,7 @@ func (r *run) at(n *node, key string) (*entry, error) {
 	}
 	e, made := arr.get(key)
 	if made {
-		err = r.hold(int64(len(key)) + 128)
+		err = r.hold(int64(len(key)) + entryCost)
 	}
 	return e, err
 }

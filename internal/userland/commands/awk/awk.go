@@ -42,39 +42,33 @@ const (
 	varERRNO
 )
 
-// run is a running program.
+// run is a running program: its statements and expressions.
 type run struct {
-	c       *command.Call
+	*settings
 	prog    *program
 	globals []cell
 	frame   []*cell // parameters of the running function
-	depth   int     // of calls
 	place   int     // the line of the running statement
 
-	record  string
-	fields  []value // from 1
-	nf      int
-	split   bool // fields are those of the record
-	stale   bool // the record is not that of the fields
-	fs, rs  string
-	fsExpr  regex.Pattern
-	fpat    regex.Pattern // what fields match; nil: FS separates them
-	widths  []width       // of the fields; nil: they are not cut by width
-	fold    bool          // IGNORECASE is set
-	convfmt string
-	ofs     string
-	subsep  string
-
+	record  *record
 	input   *inputs
-	streams map[string]*stream
-	regexes map[string]regex.Pattern
+	streams *streams
 	seed    float64
 	random  random
 	steps   int
-	held    int64 // bytes of arrays, in part reserved
-	charged int64
 	ret     value
-	rtSet   bool
+}
+
+// settings are what the whole of a running program uses: its memory, and what its
+// special variables say of strings and expressions.
+type settings struct {
+	*memory
+	rs      string
+	convfmt string
+	ofs     string
+	subsep  string
+	fold    bool // IGNORECASE is set
+	regexes map[string]regex.Pattern
 }
 
 // Errors that change the flow of a program.
@@ -115,7 +109,7 @@ func Main(c *command.Call) int {
 		src.add("cmd. line", o.Args[0])
 		o.Args = o.Args[1:]
 	}
-	prog, err := parseAwk(src.text)
+	prog, err := parseAwk(c, src.text)
 	if err != nil {
 		return src.refuse(c, err.(*mistake))
 	}
@@ -135,11 +129,10 @@ func Main(c *command.Call) int {
 }
 
 func newRun(c *command.Call, prog *program, args []string) *run {
-	r := &run{
-		c: c, prog: prog, globals: make([]cell, len(prog.globals)), split: true,
-		streams: map[string]*stream{}, regexes: map[string]regex.Pattern{}, convfmt: "%.6g", ofs: " ", subsep: "\x1c", fs: " ", rs: "\n",
-		random: random{1}, seed: 1,
-	}
+	s := &settings{memory: &memory{c: c}, rs: "\n", convfmt: "%.6g", ofs: " ", subsep: "\x1c", regexes: map[string]regex.Pattern{}}
+	r := &run{settings: s, prog: prog, globals: make([]cell, len(prog.globals)), random: random{1}, seed: 1}
+	r.record = &record{settings: s, split: true, fs: " ", nf: &r.globals[varNF].v}
+	r.streams = &streams{memory: s.memory, open: map[string]*stream{}}
 	for slot, s := range map[int]string{varFS: " ", varOFS: " ", varORS: "\n", varRS: "\n", varSUBSEP: "\x1c", varCONVFMT: "%.6g", varOFMT: "%.6g", varFILENAME: "", varRT: ""} {
 		r.globals[slot].v = str(s)
 	}
@@ -177,35 +170,40 @@ func (r *run) assignment(arg string) bool {
 		i++
 	}
 	if slot, ok := r.prog.globals[name]; ok {
-		r.setGlobal(slot, value{kind: input, s: b.String()})
+		r.c.Must(r.setGlobal(slot, value{kind: input, s: b.String()}))
 	}
 	return true
 }
 
 // setGlobal assigns to a global variable, and takes note of special ones.
-func (r *run) setGlobal(slot int, v value) {
+func (r *run) setGlobal(slot int, v value) error {
 	if slot == varNF {
-		r.setNF(int(v.num()))
-		return
+		return r.record.setNF(int(v.num()))
 	}
 	if slot == varFS || slot == varFPAT || slot == varFIELDWIDTHS {
-		r.splitFields() // it is for the next record
+		if err := r.record.splitFields(); err != nil { // it is for the next record
+			return err
+		}
 	}
-	r.globals[slot].v = v
+	g := &r.globals[slot]
+	if err := r.set(&g.v, &g.charged, v); err != nil {
+		return err
+	}
+	f := r.record
 	switch slot {
 	case varFS:
-		r.fs, r.fsExpr, r.fpat, r.widths = v.str(r.convfmt), nil, nil, nil
+		f.fs, f.fsExpr, f.fpat, f.widths = v.str(r.convfmt), nil, nil, nil
 	case varFIELDWIDTHS:
-		r.widths, r.fpat = fieldWidths(v.str(r.convfmt)), nil
+		f.widths, f.fpat = fieldWidths(v.str(r.convfmt)), nil
 	case varFPAT:
-		r.widths = nil
-		if r.fpat, _ = r.regex(v.str(r.convfmt)); v.str(r.convfmt) == "" {
-			r.fpat = nil
+		f.widths = nil
+		if f.fpat, _ = r.regex(v.str(r.convfmt)); v.str(r.convfmt) == "" {
+			f.fpat = nil
 		}
 	case varRS:
-		r.rs, r.rtSet = v.str(r.convfmt), false
+		r.rs = v.str(r.convfmt)
 	case varIGNORECASE:
-		r.fold, r.fsExpr, r.rtSet = v.truth(), nil, false
+		r.fold, f.fsExpr = v.truth(), nil
 		clear(r.regexes)
 	case varOFS:
 		r.ofs = v.str(r.convfmt)
@@ -214,6 +212,7 @@ func (r *run) setGlobal(slot int, v value) {
 	case varCONVFMT:
 		r.convfmt = v.str(r.convfmt)
 	}
+	return nil
 }
 
 // run runs the whole program.
@@ -224,7 +223,8 @@ func (r *run) run() int {
 	if errors.As(err, &exit) {
 		status, err = exit.status, nil
 	}
-	r.closeAll()
+	r.streams.closeAll()
+	r.input.skip()
 	switch {
 	case err == nil || errors.Is(err, command.ErrStopped) || r.c.Ctx.Err() != nil:
 	default:
@@ -288,7 +288,10 @@ func (r *run) records() error {
 		if !ok || err != nil {
 			return err
 		}
-		r.setRecord(record)
+		if err := r.record.set(record); err != nil {
+			return err
+		}
+		r.transient = 0
 		for _, rule := range r.prog.rules {
 			if err = r.rule(rule); err != nil {
 				break
@@ -329,7 +332,7 @@ func (r *run) rule(rule *rule) error {
 }
 
 // regex compiles a dynamic expression once.
-func (r *run) regex(source string) (regex.Pattern, error) {
+func (r *settings) regex(source string) (regex.Pattern, error) {
 	if p := r.regexes[source]; p != nil {
 		return p, nil
 	}
@@ -342,27 +345,4 @@ func (r *run) regex(source string) (regex.Pattern, error) {
 	}
 	r.regexes[source] = p
 	return p, nil
-}
-
-// hold charges what an array or a string takes.
-func (r *run) hold(n int64) error {
-	if r.held += n; r.held > r.charged {
-		if err := r.c.Reserve(1 << 20); err != nil {
-			return err
-		}
-		r.charged += 1 << 20
-	}
-	return nil
-}
-
-// room checks that a string of n bytes is within the budget.
-func (r *run) room(n int) error {
-	if n < 1<<20 {
-		return nil
-	}
-	if err := r.c.Reserve(int64(n)); err != nil {
-		return err
-	}
-	r.c.Release(int64(n))
-	return nil
 }

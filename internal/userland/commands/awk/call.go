@@ -1,7 +1,5 @@
 package awk
 
-import "fmt"
-
 // call calls a function of the program. Arrays are passed by reference.
 func (r *run) call(n *node) (value, error) {
 	if len(n.list) > len(n.fn.params) {
@@ -12,24 +10,48 @@ func (r *run) call(n *node) (value, error) {
 			}
 		}
 	}
-	if r.depth++; r.depth > calls {
-		return value{}, fmt.Errorf("function %s: calls are nested more than %d deep", n.fn.name, calls)
-	}
-	defer func() { r.depth-- }()
 	if err := r.tick(); err != nil {
+		return value{}, err
+	}
+	cells := int64(len(n.fn.params) * cellCost)
+	if err := r.hold(cells); err != nil {
 		return value{}, err
 	}
 	frame := make([]*cell, len(n.fn.params))
 	for i := range frame {
 		frame[i] = &cell{}
-		if i >= len(n.list) {
-			continue
+	}
+	defer func() {
+		for _, c := range frame {
+			r.end(c)
 		}
+		r.hold(-cells)
+	}()
+	for i := range min(len(frame), len(n.list)) {
 		if err := r.pass(frame[i], n.list[i]); err != nil {
 			return value{}, err
 		}
 	}
-	return r.invoke(n.fn, frame)
+	v, err := r.invoke(n.fn, frame)
+	if err == nil {
+		err = r.room(len(v.s))
+	}
+	return v, err
+}
+
+// cellCost is what a variable takes beside its value.
+const cellCost = 112
+
+// end gives back what a parameter holds.
+func (m *memory) end(c *cell) {
+	m.hold(-int64(c.charged))
+	switch {
+	case c.array == nil:
+	case c.own:
+		m.drop(c.array)
+	case c.passed:
+		c.array.users--
+	}
 }
 
 // pass sets a parameter to an argument.
@@ -37,22 +59,29 @@ func (r *run) pass(to *cell, arg *node) error {
 	if arg.op == "var" && (arg.local || arg.slot != varNF) {
 		c := r.cell(arg)
 		if c.array != nil {
-			to.array = c.array
-		} else if to.v = c.v; c.v.kind == unset {
+			to.array, to.passed = c.array, true
+			c.array.users++
+		} else if c.v.kind == unset {
 			to.from = c
 		}
-		return nil
+		return r.set(&to.v, &to.charged, c.v)
 	}
 	if arg.op == "index" {
 		e, _, err := r.entry(arg)
-		if err == nil {
-			to.array, to.v, to.elem = e.sub, e.v, e
+		if err != nil {
+			return err
 		}
-		return err
+		if to.array, to.elem = e.sub, e; e.sub != nil {
+			to.passed = true
+			e.sub.users++
+		}
+		return r.set(&to.v, &to.charged, e.v)
 	}
 	v, err := r.eval(arg)
-	to.v = v
-	return err
+	if err != nil {
+		return err
+	}
+	return r.set(&to.v, &to.charged, v)
 }
 
 // invoke runs a function's body with its parameters.

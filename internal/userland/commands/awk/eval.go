@@ -39,17 +39,37 @@ func (r *run) subscript(list []*node) (string, error) {
 		}
 		parts[i] = v.str(r.convfmt)
 	}
+	size := 0
+	for _, p := range parts {
+		size += len(p) + len(r.subsep)
+	}
+	if err := r.room(size); err != nil {
+		return "", err
+	}
 	return strings.Join(parts, r.subsep), nil
 }
 
 // eval evaluates an expression.
 func (r *run) eval(n *node) (value, error) {
-	switch n.op {
-	case "const":
+	if n.op == "const" {
 		return n.value, nil
+	}
+	if err := r.c.Enter(frame); err != nil {
+		return value{}, err
+	}
+	transient := r.transient
+	v, err := r.compute(n)
+	r.transient = min(r.transient, transient+int64(len(v.s))) // the rest is garbage
+	r.c.Leave(frame)
+	return v, err
+}
+
+// compute evaluates an expression that is not constant.
+func (r *run) compute(n *node) (value, error) {
+	switch n.op {
 	case "var":
 		if n.slot == varNF && !n.local {
-			if err := r.splitFields(); err != nil {
+			if err := r.record.splitFields(); err != nil {
 				return value{}, err
 			}
 		}
@@ -63,7 +83,7 @@ func (r *run) eval(n *node) (value, error) {
 		if err != nil {
 			return v, err
 		}
-		return r.field(int(v.num()))
+		return r.record.field(int(v.num()))
 	case "index":
 		key, err := r.subscript(n.list)
 		if err != nil {
@@ -77,7 +97,11 @@ func (r *run) eval(n *node) (value, error) {
 	case "group":
 		return r.eval(n.a)
 	case "regex":
-		return boolean(r.literal(n).Match([]byte(r.line()))), nil
+		line, err := r.record.line()
+		if err != nil {
+			return value{}, err
+		}
+		return r.match(r.literal(n), line)
 	case "assign":
 		v, err := r.eval(n.b)
 		if err != nil {
@@ -100,7 +124,11 @@ func (r *run) eval(n *node) (value, error) {
 	case "call":
 		return r.call(n)
 	case "builtin":
-		return n.builtin.run(r, n.list)
+		v, err := n.builtin.run(r, n.list)
+		if err == nil {
+			err = r.room(len(v.s))
+		}
+		return v, err
 	case "getline":
 		return r.getline(n)
 	}
@@ -151,7 +179,10 @@ func (r *run) binary(n *node) (value, error) {
 	switch n.op {
 	case "concat":
 		s, t := a.str(r.convfmt), b.str(r.convfmt)
-		return str(s + t), r.room(len(s) + len(t))
+		if err := r.room(len(s) + len(t)); err != nil {
+			return value{}, err
+		}
+		return str(s + t), nil
 	case "arith":
 		return arith(n.text, a.num(), b.num())
 	}
@@ -171,7 +202,7 @@ func (r *run) binary(n *node) (value, error) {
 	return boolean(d >= 0), nil
 }
 
-func (r *run) compare(a, b value) int {
+func (r *settings) compare(a, b value) int {
 	if a.numeric() && b.numeric() {
 		return compareFloat(a.num(), b.num())
 	}
@@ -214,7 +245,16 @@ func (r *run) matches(n *node) (value, error) {
 	if err != nil {
 		return v, err
 	}
-	return boolean(p.Match([]byte(v.str(r.convfmt))) == (n.op == "~")), nil
+	found, err := r.match(p, v.str(r.convfmt))
+	return boolean(found.truth() == (n.op == "~")), err
+}
+
+// match reports whether a pattern matches a string.
+func (r *settings) match(p regex.Pattern, s string) (value, error) {
+	if err := r.room(len(s)); err != nil {
+		return value{}, err
+	}
+	return boolean(p.Match([]byte(s))), nil
 }
 
 // pattern is an expression used as a regular one.
@@ -230,7 +270,7 @@ func (r *run) pattern(n *node) (regex.Pattern, error) {
 }
 
 // literal returns the pattern of a regular expression of the program.
-func (r *run) literal(n *node) regex.Pattern {
+func (r *settings) literal(n *node) regex.Pattern {
 	if r.fold {
 		if p, err := r.regex(n.text); err == nil {
 			return p
@@ -244,11 +284,10 @@ func (r *run) assign(n *node, v value) error {
 	switch n.op {
 	case "var":
 		if n.local {
-			r.frame[n.slot].v = v
-			return nil
+			c := r.frame[n.slot]
+			return r.set(&c.v, &c.charged, v)
 		}
-		r.setGlobal(n.slot, v)
-		return nil
+		return r.setGlobal(n.slot, v)
 	case "index":
 		key, err := r.subscript(n.list)
 		if err != nil {
@@ -258,19 +297,13 @@ func (r *run) assign(n *node, v value) error {
 		if err != nil {
 			return err
 		}
-		if grown := len(v.s) - len(e.v.s); grown > 0 {
-			if err := r.hold(int64(grown)); err != nil {
-				return err
-			}
-		}
-		e.v = v
-		return nil
+		return r.set(&e.v, &e.charged, v)
 	}
 	at, err := r.eval(n.a)
 	if err != nil {
 		return err
 	}
-	return r.setField(int(at.num()), v)
+	return r.record.setField(int(at.num()), v)
 }
 
 // update is x += y, ++x and x++.
@@ -291,7 +324,10 @@ func (r *run) update(n *node) (value, error) {
 		}
 		old := e.v.num()
 		v, err := arith(op, old, by)
-		e.v = v
+		if err != nil {
+			return v, err
+		}
+		err = r.set(&e.v, &e.charged, v)
 		if n.op == "postfix" {
 			return num(old), err
 		}

@@ -12,7 +12,7 @@ import (
 func (n *node) lvalue() bool { return n.op == "var" || n.op == "index" || n.op == "field" }
 
 func (p *parser) expr() *node {
-	defer p.deeper()()
+	defer p.deeper(exprFrame)()
 	left := p.ternary()
 	if p.is("=", "+=", "-=", "*=", "/=", "%=", "^=") && left.lvalue() {
 		op := p.tok.text
@@ -146,7 +146,7 @@ func (p *parser) multiplicative() *node {
 
 func (p *parser) unary() *node {
 	if p.is("!", "-", "+") {
-		defer p.deeper()()
+		defer p.deeper(operandFrame)()
 		op := p.tok.text
 		p.advance()
 		return &node{op: "unary", text: op, a: p.unary()}
@@ -155,7 +155,7 @@ func (p *parser) unary() *node {
 }
 
 func (p *parser) power() *node {
-	defer p.deeper()()
+	defer p.deeper(operandFrame)()
 	n := p.postfix(false)
 	if p.accept("^") {
 		var exponent *node
@@ -180,7 +180,7 @@ func (p *parser) postfix(bare bool) *node {
 }
 
 func (p *parser) primary() *node {
-	defer p.deeper()()
+	defer p.deeper(operandFrame)()
 	n := &node{line: p.tok.line, text: p.tok.text}
 	switch p.tok.kind {
 	case number:
@@ -347,7 +347,7 @@ func (p *parser) exprs(end string) (list []*node) {
 func (p *parser) reference() *node {
 	n := p.variable()
 	for p.accept("[") {
-		defer p.deeper()()
+		defer p.deeper(operandFrame)()
 		n = &node{op: "index", text: n.text, a: n, list: p.group("]"), line: n.line}
 		if p.expect("]"); len(n.list) == 0 {
 			p.syntax()

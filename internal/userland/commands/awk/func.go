@@ -146,7 +146,7 @@ func closeStream(r *run, args []*node) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	return num(float64(r.closeStream(s[0]))), nil
+	return num(float64(r.streams.close(s[0]))), nil
 }
 
 func system(r *run, args []*node) (value, error) {
@@ -154,7 +154,7 @@ func system(r *run, args []*node) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	p, err := r.shell(s[0], nil)
+	p, err := r.streams.shell(s[0], nil)
 	if err != nil {
 		return num(float64(command.NotStarted(err))), nil
 	}
@@ -166,7 +166,7 @@ func system(r *run, args []*node) (value, error) {
 }
 
 func flush(r *run, args []*node) (value, error) {
-	r.flush()
+	r.streams.flush()
 	return num(0), nil
 }
 

@@ -20,119 +20,128 @@ type stream struct {
 	shared bool // standard output or error
 }
 
+// streamCost is what an open stream takes.
+const streamCost = command.CopySize
+
+// streams are the files and pipes that the program has open.
+type streams struct {
+	*memory
+	open map[string]*stream
+}
+
 // maxStreams bounds the files and pipes that a program has open.
 const maxStreams = 500
 
-func (r *run) add(name string, s *stream) error {
-	if len(r.streams) >= maxStreams {
+func (s *streams) add(name string, o *stream) error {
+	if len(s.open) >= maxStreams {
 		return fmt.Errorf("more than %d files are open", maxStreams)
 	}
-	r.streams[name] = s
-	return nil
+	s.open[name] = o
+	return s.hold(streamCost)
 }
 
 // output opens what print writes to.
-func (r *run) output(how, name string) (*bufio.Writer, error) {
-	if s := r.streams[name]; s != nil && s.w != nil {
-		return s.w, nil
+func (s *streams) output(how, name string) (*bufio.Writer, error) {
+	if o := s.open[name]; o != nil && o.w != nil {
+		return o.w, nil
 	}
 	switch name {
 	case "":
 		return nil, fmt.Errorf("expression for `%s' redirection has null string value", how)
 	case "/dev/stdout", "-":
-		return r.c.Out, nil
+		return s.c.Out, nil
 	case "/dev/stderr":
-		w := bufio.NewWriterSize(r.c.Process.Stderr(r.c.Ctx), 256)
-		return w, r.add(name, &stream{w: w, shared: true, close: func() {}})
+		w := bufio.NewWriterSize(s.c.Process.Stderr(s.c.Ctx), 256)
+		return w, s.add(name, &stream{w: w, shared: true, close: func() {}})
 	}
 	if how == "|" {
-		return r.pipeTo(name)
+		return s.pipeTo(name)
 	}
 	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
 	if how == ">>" {
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
 	}
-	f, err := r.c.OpenFile(name, flags, 0o666)
+	f, err := s.c.OpenFile(name, flags, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("cannot redirect to `%s': %s", name, command.Text(err))
 	}
 	w := command.NewWriter(f)
-	return w, r.add(name, &stream{w: w, close: func() { f.Close() }})
+	return w, s.add(name, &stream{w: w, close: func() { f.Close() }})
 }
 
-func (r *run) shell(line string, files map[int]*memfs.File) (*kernel.Process, error) {
-	r.flush()
-	return r.c.Start(command.Child{Args: []string{"sh", "-c", line}, Files: files})
+func (s *streams) shell(line string, files map[int]*memfs.File) (*kernel.Process, error) {
+	s.flush()
+	return s.c.Start(command.Child{Args: []string{"sh", "-c", line}, Files: files})
 }
 
-func (r *run) pipeTo(line string) (*bufio.Writer, error) {
-	rd, wr, e := r.c.FS.Pipe(0)
+func (s *streams) pipeTo(line string) (*bufio.Writer, error) {
+	rd, wr, e := s.c.FS.Pipe(0)
 	if e != abi.OK {
 		return nil, e
 	}
-	p, err := r.shell(line, map[int]*memfs.File{0: rd})
+	p, err := s.shell(line, map[int]*memfs.File{0: rd})
 	rd.Close()
 	if err != nil {
 		wr.Close()
 		return nil, fmt.Errorf("cannot run %s (%s)", line, command.Text(err))
 	}
-	w := command.NewWriter(r.c.Wrap(wr))
-	return w, r.add(line, &stream{w: w, child: p, close: func() { wr.Close() }})
+	w := command.NewWriter(s.c.Wrap(wr))
+	return w, s.add(line, &stream{w: w, child: p, close: func() { wr.Close() }})
 }
 
-func (r *run) pipeFrom(line string) (*reader, error) {
-	if s := r.streams[line]; s != nil && s.in != nil {
-		return s.in, nil
+func (s *streams) pipeFrom(line string) (*reader, error) {
+	if o := s.open[line]; o != nil && o.in != nil {
+		return o.in, nil
 	}
-	rd, wr, e := r.c.FS.Pipe(0)
+	rd, wr, e := s.c.FS.Pipe(0)
 	if e != abi.OK {
 		return nil, e
 	}
-	p, err := r.shell(line, map[int]*memfs.File{1: wr})
+	p, err := s.shell(line, map[int]*memfs.File{1: wr})
 	wr.Close()
 	if err != nil {
 		rd.Close()
 		return nil, fmt.Errorf("cannot run %s (%s)", line, command.Text(err))
 	}
-	in := r.reader(r.c.Wrap(rd))
-	return in, r.add(line, &stream{in: in, child: p, close: func() { rd.Close() }})
+	in := s.reader(s.c.Wrap(rd))
+	return in, s.add(line, &stream{in: in, child: p, close: func() { rd.Close() }})
 }
 
 // flush writes out all buffers.
-func (r *run) flush() {
-	r.c.Out.Flush()
-	for _, s := range r.streams {
-		if s.w != nil {
-			s.w.Flush()
+func (s *streams) flush() {
+	s.c.Out.Flush()
+	for _, o := range s.open {
+		if o.w != nil {
+			o.w.Flush()
 		}
 	}
 }
 
 // closeStream closes a file or pipe and returns its status.
-func (r *run) closeStream(name string) int {
-	s := r.streams[name]
-	if s == nil {
+func (s *streams) close(name string) int {
+	o := s.open[name]
+	if o == nil {
 		return -1
 	}
-	delete(r.streams, name)
-	if s.w != nil {
-		s.w.Flush()
+	delete(s.open, name)
+	if o.w != nil {
+		o.w.Flush()
 	}
-	s.close()
-	if s.child != nil {
-		if status, ok := r.c.Wait(r.c.Ctx, s.child); ok {
+	o.close()
+	s.hold(-streamCost)
+	if o.child != nil {
+		if status, ok := s.c.Wait(s.c.Ctx, o.child); ok {
 			return status.Code()
 		}
 	}
 	return 0
 }
 
-func (r *run) closeAll() {
-	r.c.Out.Flush()
-	for name := range r.streams {
-		r.closeStream(name)
+func (s *streams) closeAll() {
+	s.c.Out.Flush()
+	for name := range s.open {
+		s.close(name)
 	}
-	r.input.skip()
 }
 
 // print is print and printf.
@@ -155,7 +164,7 @@ func (r *run) print(n *node) error {
 		if err != nil {
 			return err
 		}
-		if out, err = r.output(how, name.str(r.convfmt)); err != nil {
+		if out, err = r.streams.output(how, name.str(r.convfmt)); err != nil {
 			return err
 		}
 	}
@@ -167,7 +176,11 @@ func (r *run) print(n *node) error {
 		out.WriteString(s)
 	} else {
 		if len(n.list) == 0 {
-			out.WriteString(r.line())
+			line, err := r.record.line()
+			if err != nil {
+				return err
+			}
+			out.WriteString(line)
 		}
 		for i, v := range values {
 			if i > 0 {
@@ -205,8 +218,8 @@ func (r *run) getline(n *node) (value, error) {
 		}
 		var in *reader
 		if n.text == "|" {
-			in, err = r.pipeFrom(name.str(r.convfmt))
-		} else if in, err = r.fileFrom(name.str(r.convfmt)); err != nil {
+			in, err = r.streams.pipeFrom(name.str(r.convfmt))
+		} else if in, err = r.streams.fileFrom(name.str(r.convfmt)); err != nil {
 			return num(-1), nil
 		}
 		if err != nil {
@@ -226,18 +239,17 @@ func (r *run) getline(n *node) (value, error) {
 	case n.b != nil:
 		return num(1), r.assign(n.b, value{kind: input, s: s})
 	}
-	r.setRecord(s)
-	return num(1), nil
+	return num(1), r.record.set(s)
 }
 
-func (r *run) fileFrom(name string) (*reader, error) {
-	if s := r.streams[name]; s != nil && s.in != nil {
-		return s.in, nil
+func (s *streams) fileFrom(name string) (*reader, error) {
+	if o := s.open[name]; o != nil && o.in != nil {
+		return o.in, nil
 	}
-	f, err := r.c.Open(name)
+	f, err := s.c.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	in := r.reader(f)
-	return in, r.add(name, &stream{in: in, close: func() { f.Close() }})
+	in := s.reader(f)
+	return in, s.add(name, &stream{in: in, close: func() { f.Close() }})
 }

@@ -3,12 +3,14 @@ package awk
 import (
 	"fmt"
 	"slices"
+
+	"coderunner/internal/userland/commands/command"
 )
 
-// depth bounds the nesting of expressions and statements, and of calls.
+// What a level of the parser's recursions takes of the stack at most, twice.
 const (
-	depth = 1000
-	calls = 10000
+	exprFrame    = 8 << 10 // from an expression to one in its parentheses
+	operandFrame = 2 << 10
 )
 
 // parser is a recursive-descent parser. Errors unwind it by a panic with an
@@ -18,14 +20,15 @@ type parser struct {
 	tok    token
 	prog   *program
 	locals []string
-	depth  int
+	c      *command.Call
 	noIn   bool // "in" is for's, not an operator
 	noGT   bool // ">" is print's redirection
 	inFunc bool
 }
 
-func parseAwk(src string) (prog *program, err error) {
+func parseAwk(c *command.Call, src string) (prog *program, err error) {
 	p := &parser{
+		c:    c,
 		lex:  lexer{src: src, line: 1},
 		prog: &program{functions: map[string]*function{}, globals: map[string]int{}},
 	}
@@ -221,11 +224,13 @@ func (p *parser) end() {
 	}
 }
 
-func (p *parser) deeper() func() {
-	if p.depth++; p.depth > depth {
-		p.fail("the program is nested too deeply")
+// deeper counts a level of a recursion that takes frame bytes of the stack. What it
+// returns ends the level.
+func (p *parser) deeper(frame int) func() {
+	if err := p.c.Enter(frame); err != nil {
+		p.fail("fatal: the program is %s", err)
 	}
-	return func() { p.depth-- }
+	return func() { p.c.Leave(frame) }
 }
 
 // condition is an expression in parentheses.
@@ -237,7 +242,7 @@ func (p *parser) condition() *node {
 }
 
 func (p *parser) statement() *node {
-	defer p.deeper()()
+	defer p.deeper(exprFrame)()
 	n := &node{line: p.tok.line}
 	switch {
 	case p.is("{"):

@@ -21,7 +21,7 @@ type reader struct {
 	eof  bool
 }
 
-func (r *run) reader(in io.Reader) *reader {
+func (r *memory) reader(in io.Reader) *reader {
 	l := r.c.Lines(in, '\n')
 	return &reader{l: l, r: l.R}
 }

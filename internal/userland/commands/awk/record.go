@@ -5,46 +5,102 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"coderunner/internal/userland/regex"
 )
 
-// setRecord sets $0.
-func (r *run) setRecord(s string) { r.record, r.split, r.stale = s, false, false }
+// record is $0 and its fields.
+type record struct {
+	*settings
+	text   string
+	fields []value // from 1
+	nf     *value  // the variable NF
+	split  bool    // fields are those of the text
+	stale  bool    // the text is not that of the fields
+	fs     string
+	fsExpr regex.Pattern
+	fpat   regex.Pattern // what fields match; nil: FS separates them
+	widths []width       // of the fields; nil: they are not cut by width
+
+	charged  int64 // bytes of the text and of the slice of fields
+	assigned int   // at least the bytes of the fields that were assigned
+}
+
+// valueCost is what a value takes beside its string.
+const valueCost = 40
+
+// set sets $0.
+func (f *record) set(s string) error {
+	f.text, f.split, f.stale, f.assigned = s, false, false, 0
+	return f.charge()
+}
+
+// charge has charged what the record takes now.
+func (f *record) charge() error {
+	now := int64(len(f.text) + valueCost*cap(f.fields) + f.assigned)
+	if now == f.charged {
+		return nil
+	}
+	err := f.hold(now - f.charged)
+	if err == nil {
+		f.charged = now
+	}
+	return err
+}
 
 // splitFields splits the record when a field is asked for.
-func (r *run) splitFields() error {
-	if r.split {
+func (f *record) splitFields() (err error) {
+	if f.split {
 		return nil
 	}
-	r.split = true
-	if r.fpat != nil || r.widths != nil {
-		if r.fpat != nil {
-			r.fields = r.matched(r.record, r.fields[:0])
-		} else {
-			r.fields = r.measured(r.record, r.fields[:0])
-		}
-		r.nf = len(r.fields)
-		r.globals[varNF].v = num(float64(r.nf))
-		return nil
+	f.split = true
+	switch {
+	case f.fpat != nil:
+		f.fields, err = f.matched(f.text, f.fields[:0])
+	case f.widths != nil:
+		f.fields = f.measured(f.text, f.fields[:0])
+	default:
+		f.fields, err = f.cut(f.text, f.fs, f.fsExpr, f.rs == "", f.fields[:0])
 	}
-	parts, err := r.cut(r.record, r.fs, r.fsExpr, r.rs == "", r.fields[:0])
-	r.fields = parts
-	r.nf = len(parts)
-	r.globals[varNF].v = num(float64(r.nf))
+	*f.nf = num(float64(len(f.fields)))
+	if err == nil {
+		err = f.charge()
+	}
 	return err
 }
 
 // matched appends to out what matches FPAT: an empty match only where no field ends.
-func (r *run) matched(s string, out []value) []value {
+func (f *record) matched(s string, out []value) ([]value, error) {
+	found, err := f.findAll(f.fpat, s, -1)
 	end := -1
-	for _, m := range r.fpat.FindAllSubmatchIndex([]byte(s), -1) {
+	for _, m := range found {
 		if m[1] > m[0] || m[0] != end {
-			out = append(out, value{kind: input, s: s[m[0]:m[1]]})
+			if out, err = f.push(out, s[m[0]:m[1]]); err != nil {
+				return out, err
+			}
 		}
 		end = m[1]
 	}
-	return out
+	return out, err
+}
+
+// push appends a field.
+func (m *memory) push(out []value, s string) ([]value, error) {
+	if len(out) == cap(out) {
+		if err := m.room(2 * valueCost * len(out)); err != nil {
+			return out, err
+		}
+	}
+	return append(out, value{kind: input, s: s}), nil
+}
+
+// findAll returns up to n matches of a pattern in a string, all if n is negative.
+func (m *memory) findAll(p regex.Pattern, s string, n int) ([][]int, error) {
+	if err := m.room(len(s)); err != nil {
+		return nil, err
+	}
+	return regex.FindAll(p, []byte(s), n, m.room)
 }
 
 // width is that of a field in characters, after those that are skipped before it.
@@ -72,9 +128,9 @@ func fieldWidths(s string) (widths []width) {
 }
 
 // measured appends to out the fields of the widths.
-func (r *run) measured(s string, out []value) []value {
+func (f *record) measured(s string, out []value) []value {
 	rest := []rune(s)
-	for _, w := range r.widths {
+	for _, w := range f.widths {
 		rest = rest[min(w.skip, len(rest)):]
 		if len(rest) == 0 {
 			break
@@ -87,8 +143,12 @@ func (r *run) measured(s string, out []value) []value {
 }
 
 // cut splits a string at a separator as FS does and appends the parts to out.
-func (r *run) cut(s, fs string, expr regex.Pattern, paragraph bool, out []value) ([]value, error) {
-	add := func(part string) { out = append(out, value{kind: input, s: part}) }
+func (f *settings) cut(s, fs string, expr regex.Pattern, paragraph bool, out []value) ([]value, error) {
+	var err error
+	add := func(part string) bool {
+		out, err = f.push(out, part)
+		return err == nil
+	}
 	switch {
 	case fs == " ":
 		for i := 0; i < len(s); {
@@ -99,14 +159,18 @@ func (r *run) cut(s, fs string, expr regex.Pattern, paragraph bool, out []value)
 			for i < len(s) && s[i] != ' ' && s[i] != '\t' && s[i] != '\n' {
 				i++
 			}
-			if i > start {
-				add(s[start:i])
+			if i > start && !add(s[start:i]) {
+				return out, err
 			}
 		}
 	case s == "":
 	case fs == "" && expr == nil:
-		for _, ch := range s {
-			add(string(ch))
+		for s != "" {
+			_, n := utf8.DecodeRuneInString(s)
+			if !add(s[:n]) {
+				return out, err
+			}
+			s = s[n:]
 		}
 	case expr == nil && len(fs) == 1 && fs != `\` && !paragraph:
 		for {
@@ -114,7 +178,9 @@ func (r *run) cut(s, fs string, expr regex.Pattern, paragraph bool, out []value)
 			if at < 0 {
 				break
 			}
-			add(s[:at])
+			if !add(s[:at]) {
+				return out, err
+			}
 			s = s[at+1:]
 		}
 		add(s)
@@ -127,81 +193,107 @@ func (r *run) cut(s, fs string, expr regex.Pattern, paragraph bool, out []value)
 			if paragraph {
 				source = "(" + source + ")|\n"
 			}
-			var err error
-			if expr, err = r.regex(source); err != nil {
+			if expr, err = f.regex(source); err != nil {
 				return out, err
 			}
 		}
 		end := 0
-		for _, m := range expr.FindAllSubmatchIndex([]byte(s), -1) {
+		found, failed := f.findAll(expr, s, -1)
+		if failed != nil {
+			return out, failed
+		}
+		for _, m := range found {
 			if m[1] > m[0] {
-				add(s[end:m[0]])
+				if !add(s[end:m[0]]) {
+					return out, err
+				}
 				end = m[1]
 			}
 		}
 		add(s[end:])
 	}
-	return out, nil
+	return out, err
 }
 
 // setNF changes the number of fields.
-func (r *run) setNF(n int) {
-	r.splitFields()
-	n = max(0, min(n, maxFields))
-	for len(r.fields) < n {
-		r.fields = append(r.fields, value{})
+func (f *record) setNF(n int) error {
+	if err := f.splitFields(); err != nil {
+		return err
 	}
-	clear(r.fields[n:])
-	r.fields = r.fields[:n]
-	r.nf, r.stale = n, true
-	r.globals[varNF].v = num(float64(n))
+	n = max(0, min(n, maxFields))
+	if n > cap(f.fields) {
+		if err := f.room(2 * valueCost * n); err != nil {
+			return err
+		}
+	}
+	for len(f.fields) < n {
+		f.fields = append(f.fields, value{})
+	}
+	clear(f.fields[n:])
+	f.fields = f.fields[:n]
+	f.stale = true
+	*f.nf = num(float64(n))
+	return f.charge()
 }
 
 // maxFields bounds the fields of a record.
 const maxFields = 1 << 20
 
 // line returns $0, joined from the fields if one was changed.
-func (r *run) line() string {
-	if r.stale {
-		parts := make([]string, len(r.fields))
-		for i, f := range r.fields {
-			parts[i] = f.str(r.convfmt)
-		}
-		r.record, r.stale = strings.Join(parts, r.ofs), false
+func (f *record) line() (string, error) {
+	if !f.stale {
+		return f.text, nil
 	}
-	return r.record
+	parts, size := make([]string, len(f.fields)), 0
+	for i, v := range f.fields {
+		parts[i] = v.str(f.convfmt)
+		size += len(parts[i]) + len(f.ofs)
+	}
+	if err := f.room(size); err != nil {
+		return "", err
+	}
+	f.text, f.stale = strings.Join(parts, f.ofs), false
+	return f.text, f.charge()
 }
 
-func (r *run) field(n int) (value, error) {
+func (f *record) field(n int) (value, error) {
 	switch {
 	case n < 0:
 		return value{}, fmt.Errorf("attempt to access field %d", n)
 	case n == 0:
-		return value{kind: input, s: r.line()}, nil
+		s, err := f.line()
+		return value{kind: input, s: s}, err
 	}
-	if err := r.splitFields(); err != nil || n > len(r.fields) {
+	if err := f.splitFields(); err != nil || n > len(f.fields) {
 		return value{kind: input}, err
 	}
-	return r.fields[n-1], nil
+	return f.fields[n-1], nil
 }
 
-func (r *run) setField(n int, v value) error {
+func (f *record) setField(n int, v value) error {
 	switch {
 	case n < 0 || n > maxFields:
 		return fmt.Errorf("invalid field index $%d", n)
 	case n == 0:
-		r.setRecord(v.str(r.convfmt))
-		return nil
+		return f.set(v.str(f.convfmt))
 	}
-	if err := r.splitFields(); err != nil {
+	if err := f.splitFields(); err != nil {
 		return err
 	}
-	if n > len(r.fields) {
-		r.setNF(n)
+	if n > len(f.fields) {
+		if err := f.setNF(n); err != nil {
+			return err
+		}
 	}
 	if v.kind == numeric {
 		v = value{kind: numeric, n: v.n}
 	}
-	r.fields[n-1], r.stale = v, true
-	return nil
+	f.fields[n-1], f.stale = v, true
+	if f.assigned += len(v.s); f.assigned > 1<<20 {
+		f.assigned = 0
+		for _, field := range f.fields {
+			f.assigned += len(field.s)
+		}
+	}
+	return f.charge()
 }

@@ -61,7 +61,7 @@ func (r *run) sortCalling(f *function, arr *array, keys []string) (failed error)
 }
 
 // byType orders numbers before strings.
-func (r *run) byType(a, b value) int {
+func (r *settings) byType(a, b value) int {
 	switch x, y := a.numeric(), b.numeric(); {
 	case x && y:
 		return compareFloat(a.num(), b.num())
@@ -86,6 +86,9 @@ func (r *run) asort(args []*node, index bool) (value, error) {
 		if to, err = r.array(args[1]); err != nil {
 			return value{}, err
 		}
+	}
+	if err := r.room((16 + 64) * len(from.m)); err != nil {
+		return value{}, err
 	}
 	keys := from.list()
 	how := ""
@@ -112,10 +115,16 @@ func (r *run) asort(args []*node, index bool) (value, error) {
 			return cmp.Or(command.Btoi(a.sub != nil)-command.Btoi(b.sub != nil), r.byType(a.v, b.v))
 		})
 	}
+	if !slices.ContainsFunc(sorted, func(e entry) bool { return e.sub != nil }) {
+		r.empty(to)
+	}
 	to.clear()
 	for i, s := range sorted {
-		e, _ := to.get(strconv.Itoa(i + 1))
-		e.v, e.sub = s.v, s.sub
+		key := strconv.Itoa(i + 1)
+		if err := r.put(to, key, s.v); err != nil {
+			return value{}, err
+		}
+		to.m[key].sub = s.sub
 	}
 	return num(float64(len(sorted))), nil
 }

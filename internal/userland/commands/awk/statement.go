@@ -22,7 +22,23 @@ func (r *run) tick() error {
 	return nil
 }
 
+// frame is what a level of statements or of expressions takes of the stack at most,
+// twice: the frames of the functions between a statement and one inside of it.
+const frame = 2 << 10
+
+// statement runs a statement. What its expressions have made is gone at its end.
 func (r *run) statement(n *node) error {
+	if err := r.c.Enter(frame); err != nil {
+		return err
+	}
+	transient := r.transient
+	err := r.execute(n)
+	r.transient = transient
+	r.c.Leave(frame)
+	return err
+}
+
+func (r *run) execute(n *node) error {
 	r.place = n.line
 	switch n.op {
 	case "expr":
@@ -79,7 +95,9 @@ func (r *run) loop(n *node) error {
 			return err
 		}
 	}
+	transient := r.transient
 	for first := true; ; first = false {
+		r.transient = transient
 		if err := r.tick(); err != nil {
 			return err
 		}
@@ -115,6 +133,9 @@ func (r *run) round(body []*node) (left bool, err error) {
 func (r *run) forIn(n *node) error {
 	arr, err := r.arrayOf(n.b)
 	if err != nil {
+		return err
+	}
+	if err := r.room(16 * len(arr.m)); err != nil {
 		return err
 	}
 	keys := arr.list()
@@ -154,7 +175,11 @@ func (r *run) choose(n *node) error {
 			continue
 		}
 		if c.a.op == "regex" {
-			if r.literal(c.a).Match([]byte(v.str(r.convfmt))) {
+			found, err := r.match(r.literal(c.a), v.str(r.convfmt))
+			if err != nil {
+				return err
+			}
+			if found.truth() {
 				at = i
 				break
 			}
@@ -186,11 +211,14 @@ func (r *run) remove(n *node) error {
 	arr, err := r.arrayOf(n.a)
 	if err != nil || n.list == nil {
 		if err == nil {
-			arr.clear()
+			r.empty(arr)
 		}
 		return err
 	}
 	key, err := r.subscript(n.list)
-	delete(arr.m, key)
+	if e := arr.m[key]; e != nil {
+		r.forget(key, e)
+		delete(arr.m, key)
+	}
 	return err
 }

@@ -12,7 +12,8 @@ import (
 
 func length(r *run, args []*node) (value, error) {
 	if len(args) == 0 {
-		return num(float64(utf8.RuneCountInString(r.line()))), nil
+		s, err := r.record.line()
+		return num(float64(utf8.RuneCountInString(s))), err
 	}
 	arr, v, err := r.either(args[0])
 	if arr != nil {
@@ -44,9 +45,21 @@ func substr(r *run, args []*node) (value, error) {
 		return str(""), nil
 	}
 	if runes == len(s[0]) {
-		return str(s[0][lo-1 : hi-1]), nil
+		return str(piece(s[0], lo-1, hi-1)), nil
 	}
-	return str(string([]rune(s[0])[lo-1 : hi-1])), nil
+	first := runeAt(s[0], lo-1)
+	return str(piece(s[0], first, first+runeAt(s[0][first:], hi-lo))), nil
+}
+
+// runeAt returns where the character n of a string begins.
+func runeAt(s string, n int) int {
+	for at := range s {
+		if n == 0 {
+			return at
+		}
+		n--
+	}
+	return len(s)
 }
 
 func index(r *run, args []*node) (value, error) {
@@ -70,7 +83,7 @@ func split(r *run, args []*node) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	fs, expr := r.fs, r.fsExpr
+	fs, expr := r.record.fs, r.record.fsExpr
 	if len(args) > 2 {
 		if args[2].op == "regex" {
 			if fs = ""; args[2].text != "" { // // separates letters, as "" does
@@ -90,12 +103,11 @@ func split(r *run, args []*node) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	arr.clear()
+	r.empty(arr)
 	for i, p := range parts {
-		if err := r.hold(int64(len(p.s)) + 128); err != nil {
+		if err := r.put(arr, strconv.Itoa(i+1), p); err != nil {
 			return value{}, err
 		}
-		arr.set(strconv.Itoa(i+1), p)
 	}
 	return num(float64(len(parts))), nil
 }
@@ -110,7 +122,10 @@ func match(r *run, args []*node) (value, error) {
 		return value{}, err
 	}
 	start, length := 0, -1
-	found := p.FindAllSubmatchIndex([]byte(s[0]), 1)
+	found, err := r.findAll(p, s[0], 1)
+	if err != nil {
+		return value{}, err
+	}
 	if found != nil {
 		start = utf8.RuneCountInString(s[0][:found[0][0]]) + 1
 		length = utf8.RuneCountInString(s[0][found[0][0]:found[0][1]])
@@ -121,10 +136,12 @@ func match(r *run, args []*node) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		arr.clear()
+		r.empty(arr)
 		for i := 0; found != nil && i < len(found[0]); i += 2 {
 			if m := found[0][i : i+2]; m[0] >= 0 {
-				arr.set(strconv.Itoa(i/2), value{kind: input, s: s[0][m[0]:m[1]]})
+				if err := r.put(arr, strconv.Itoa(i/2), value{kind: input, s: s[0][m[0]:m[1]]}); err != nil {
+					return value{}, err
+				}
 			}
 		}
 	}
@@ -153,10 +170,10 @@ func (r *run) replace(args []*node, n int) (value, error) {
 	if err != nil {
 		return v, err
 	}
-	s := []byte(v.str(r.convfmt))
-	found := p.FindAllSubmatchIndex(s, n)
-	if found == nil {
-		return num(0), nil
+	s := v.str(r.convfmt)
+	found, err := r.findAll(p, s, n)
+	if found == nil || err != nil {
+		return num(0), err
 	}
 	out, err := r.replaced(s, found, with[0], false)
 	if err != nil {
@@ -170,33 +187,36 @@ func (r *run) replace(args []*node, n int) (value, error) {
 
 // replaced puts the replacement in the place of all matches: "&" is the match,
 // with groups also \1 and so on.
-func (r *run) replaced(s []byte, found [][]int, with string, groups bool) (string, error) {
+func (m *memory) replaced(s string, found [][]int, with string, groups bool) (string, error) {
 	var b strings.Builder
-	end := 0
-	for _, m := range found {
-		b.Write(s[end:m[0]])
-		end = m[1]
+	end, room := 0, 0
+	for _, at := range found {
+		if b.Len() >= room {
+			if err := m.room(2*b.Len() + len(s) - room); err != nil {
+				return "", err
+			}
+			room = 2*b.Len() + len(s)
+		}
+		b.WriteString(s[end:at[0]])
+		end = at[1]
 		for i := 0; i < len(with); i++ {
 			switch ch := with[i]; {
 			case ch == '&':
-				b.Write(s[m[0]:m[1]])
+				b.WriteString(s[at[0]:at[1]])
 			case ch == '\\' && i+1 < len(with) && (with[i+1] == '&' || with[i+1] == '\\'):
 				i++
 				b.WriteByte(with[i])
 			case ch == '\\' && groups && i+1 < len(with) && with[i+1] >= '0' && with[i+1] <= '9':
 				i++
-				if g := int(with[i]-'0') * 2; g < len(m) && m[g] >= 0 {
-					b.Write(s[m[g]:m[g+1]])
+				if g := int(with[i]-'0') * 2; g < len(at) && at[g] >= 0 {
+					b.WriteString(s[at[g]:at[g+1]])
 				}
 			default:
 				b.WriteByte(ch)
 			}
 		}
-		if err := r.room(b.Len()); err != nil {
-			return "", err
-		}
 	}
-	b.Write(s[end:])
+	b.WriteString(s[end:])
 	return b.String(), nil
 }
 
@@ -209,7 +229,10 @@ func gensub(r *run, args []*node) (value, error) {
 	if err != nil {
 		return value{}, err
 	}
-	subject := r.line()
+	subject, err := r.record.line()
+	if err != nil {
+		return value{}, err
+	}
 	if len(args) > 3 {
 		t, err := r.strs(args[3])
 		if err != nil {
@@ -217,7 +240,10 @@ func gensub(r *run, args []*node) (value, error) {
 		}
 		subject = t[0]
 	}
-	found := p.FindAllSubmatchIndex([]byte(subject), -1)
+	found, err := r.findAll(p, subject, -1)
+	if err != nil {
+		return value{}, err
+	}
 	if how := s[1]; how == "" || how[0]|32 != 'g' {
 		nth := max(1, int(number0(how)))
 		if nth > len(found) {
@@ -225,7 +251,7 @@ func gensub(r *run, args []*node) (value, error) {
 		}
 		found = found[nth-1 : nth]
 	}
-	out, err := r.replaced([]byte(subject), found, s[0], true)
+	out, err := r.replaced(subject, found, s[0], true)
 	return str(out), err
 }
 
@@ -242,18 +268,21 @@ func sprintfCall(r *run, args []*node) (value, error) {
 	return str(s), err
 }
 
-func (r *run) sprintf(values []value) (string, error) {
-	format := values[0].str(r.convfmt)
-	s, short := sprintf(format, values[1:], r.convfmt)
+func (m *settings) sprintf(values []value) (string, error) {
+	format := values[0].str(m.convfmt)
+	s, short, err := sprintf(format, values[1:], m.convfmt, m.room)
+	if err != nil {
+		return "", err
+	}
 	if short >= 0 {
 		return "", fmt.Errorf("not enough arguments to satisfy format string\n\t`%s'\n\t%*s^ ran out for this one", format, short+1, "")
 	}
-	return s, r.room(len(s))
+	return s, nil
 }
 
 // sprintf formats values; missing ones are empty. short is where the first one is
-// missing, -1 if none is.
-func sprintf(format string, values []value, convfmt string) (out string, short int) {
+// missing, -1 if none is. room is asked for what the text takes.
+func sprintf(format string, values []value, convfmt string, room func(int) error) (out string, short int, err error) {
 	var b strings.Builder
 	whole := len(format)
 	short = -1
@@ -292,11 +321,17 @@ func sprintf(format string, values []value, convfmt string) (out string, short i
 		if strings.IndexByte("dioxXuefgEFGcs", d.Verb) < 0 {
 			b.WriteString(d.Source)
 		} else {
-			b.WriteString(convert(d, take(), convfmt))
+			v := take()
+			if n := max(d.Width, d.Precision, len(v.s)); n > 1<<10 {
+				if err := room(3 * n); err != nil {
+					return "", short, err
+				}
+			}
+			b.WriteString(convert(d, v, convfmt))
 		}
 		format = rest
 	}
-	return b.String(), short
+	return b.String(), short, nil
 }
 
 // unbounded returns what gawk prints of a number that is infinite or none.

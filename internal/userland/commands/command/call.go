@@ -38,13 +38,14 @@ type Call struct {
 	stdin    *bufio.Reader // made by the first use of In
 	Status   int           // what end returns if nothing worse happened
 	Reserved int64         // bytes charged to the file system's budget
+	stack    int           // bytes of the stack that are charged
 	Files    []io.Closer   // closed at the end
 }
 
 // Run runs a command as a process: run's result is the exit status unless the
 // output could not be written.
 func Run(ctx context.Context, p *kernel.Process, name, synopsis, help string, run func(*Call) int) int {
-	c := &Call{Ctx: ctx, Process: p, FS: p.FS(), Name: name, synopsis: synopsis, help: help, Dir: p.Dir}
+	c := &Call{Ctx: ctx, Process: p, FS: p.FS(), Name: name, synopsis: synopsis, help: help, Dir: p.Dir, stack: stackStep}
 	if len(p.Args) > 0 {
 		c.Args = p.Args[1:]
 	}
@@ -89,6 +90,9 @@ var ErrStopped = errors.New("stopped")
 
 // ErrMemory is the refusal of the memory budget.
 var ErrMemory = errors.New("memory exhausted")
+
+// ErrDeep is the refusal of a recursion for which the stack has no room.
+var ErrDeep = errors.New("nested too deeply")
 
 // CopySize is the size of the buffers that data streams through.
 const CopySize = 64 << 10
@@ -190,6 +194,30 @@ func (c *Call) Reserve(n int64) error {
 	c.Reserved += n
 	return nil
 }
+
+// Enter counts a level of a recursion that takes frame bytes of the stack, of which
+// there is one count for all that recurses in the process. If the result is nil, the
+// caller calls Leave with the same number.
+func (c *Call) Enter(frame int) error {
+	stack := &c.Process.Stack
+	if !stack.Enter(frame) {
+		return ErrDeep
+	}
+	if stack.Used() > c.stack {
+		if err := c.Reserve(stackStep); err != nil {
+			stack.Leave(frame)
+			return err
+		}
+		c.stack += stackStep
+	}
+	return nil
+}
+
+// Leave ends a level of a recursion.
+func (c *Call) Leave(frame int) { c.Process.Stack.Leave(frame) }
+
+// stackStep is how many bytes of the stack are charged at once.
+const stackStep = 1 << 20
 
 // Release gives back n of the reserved bytes.
 func (c *Call) Release(n int64) {

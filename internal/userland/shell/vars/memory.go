@@ -1,0 +1,72 @@
+package vars
+
+import (
+	"errors"
+
+	"coderunner/internal/machine/memfs"
+)
+
+// Memory is what the shells of a process hold of the program's memory: their
+// variables, and what the commands in progress expand to.
+type Memory struct {
+	FS        *memfs.FS
+	Variables int64
+	Transient int64
+	reserved  int64
+}
+
+// ErrMemory is the error of an expansion or assignment that exceeds the memory
+// limit.
+var ErrMemory = errors.New("cannot allocate memory: the program's memory limit is reached")
+
+// memoryStep is what is reserved at once, so that small sizes cost an addition.
+const memoryStep = 256 << 10
+
+func (m *Memory) grow() bool {
+	missing := m.Variables + m.Transient - m.reserved
+	if missing <= 0 {
+		return true
+	}
+	missing = (missing + memoryStep - 1) / memoryStep * memoryStep
+	if !m.FS.Reserve(missing) {
+		return false
+	}
+	m.reserved += missing
+	return true
+}
+
+// Room reports whether n more bytes may be used until the statement ends.
+func (m *Memory) Room(n int64) bool {
+	m.Transient += n
+	if !m.grow() {
+		m.Transient -= n
+		return false
+	}
+	return true
+}
+
+// Charge makes size the bytes that a variable takes.
+func (m *Memory) Charge(v *Variable, size int64) bool {
+	more := size - v.charged
+	m.Variables += more
+	if !m.grow() {
+		m.Variables -= more
+		return false
+	}
+	v.charged = size
+	return true
+}
+
+// Release gives back what is reserved beyond what is used.
+func (m *Memory) Release() {
+	if spare := m.reserved - m.Variables - m.Transient; spare > 4*memoryStep {
+		m.FS.Unreserve(spare - memoryStep)
+		m.reserved -= spare - memoryStep
+	}
+}
+
+// End gives everything back.
+func (m *Memory) End() {
+	m.FS.Unreserve(m.reserved)
+	m.reserved = 0
+}

@@ -1,0 +1,422 @@
+// Package vars holds a shell's variables: their values, attributes, arrays and scopes, and
+// what they take of the program's memory. What an arithmetic expression is, a subscript
+// or a computed variable, its Host knows.
+package vars
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"coderunner/internal/userland/shell/parse"
+)
+
+// Attrs are the attributes of a variable.
+type Attrs uint8
+
+const (
+	Exported Attrs = 1 << iota
+	ReadOnly
+	Integer
+	Lower
+	Upper
+	NameRef
+)
+
+// Kind is what a variable holds.
+type Kind uint8
+
+const (
+	Scalar Kind = iota
+	Indexed
+	Associative
+)
+
+// Variable is a shell variable. Its arrays are shared with subshells, see array.
+type Variable struct {
+	Kind    Kind
+	Attrs   Attrs
+	IsSet   bool
+	Str     string
+	List    *Array
+	Table   *Table
+	charged int64 // bytes, by this shell
+}
+
+// Value is what a parameter stands for.
+type Value struct {
+	Name  string // with its subscript, for errors
+	Elems []string
+	Keys  []string // of an array's elements
+	Many  bool     // $@, $* or all elements of an array
+	Star  bool     // joined in double quotes
+	IsSet bool
+}
+
+// Copy returns a variable that shares what v holds, which nobody is charged for.
+func (v *Variable) Copy() Variable {
+	c := *v
+	c.charged = 0
+	return c
+}
+
+// Scope holds the variables of a function call, or the global ones.
+type Scope struct {
+	Vars         map[string]*Variable
+	Parent       *Scope
+	Temporary    bool // the assignments before a command: no function's
+	LocalOptions bool // local -
+}
+
+// Host is what variables need of the shell that has them.
+type Host interface {
+	// Evaluate evaluates the text of an arithmetic expression.
+	Evaluate(s string) (int64, error)
+	// Special returns the value of a variable that is computed, nil for others.
+	Special(name string) *Variable
+	// Assigned does what an assignment to some names means beside the value.
+	Assigned(name, s string)
+	// Subscript expands the text of a subscript of v.
+	Subscript(v *Variable, sub string) string
+	// Report reports an error that does not end what meets it.
+	Report(err error)
+	// AllExport reports whether new variables are exported.
+	AllExport() bool
+}
+
+// Vars are the variables of a shell.
+type Vars struct {
+	*Memory
+	Scope *Scope          // the innermost
+	Plain map[string]bool // special variables that were unset
+	token *token
+	host  Host
+}
+
+// New returns the variables of a new shell.
+func New(m *Memory, host Host) *Vars {
+	return &Vars{Memory: m, Scope: &Scope{Vars: make(map[string]*Variable, 32)}, Plain: map[string]bool{}, token: new(token), host: host}
+}
+
+// Fork returns the variables of a subshell.
+func (vs *Vars) Fork(host Host) *Vars {
+	c := &Vars{Memory: vs.Memory, Scope: vs.Scope.clone(), Plain: maps.Clone(vs.Plain), token: new(token), host: host}
+	vs.token = new(token)
+	return c
+}
+
+// Find returns the variable of a name and its scope, nil without one.
+func (s *Scope) Find(name string) (*Variable, *Scope) {
+	for ; s != nil; s = s.Parent {
+		if v := s.Vars[name]; v != nil {
+			return v, s
+		}
+	}
+	return nil, nil
+}
+
+// clone copies the variables of all scopes, but not what they hold.
+func (s *Scope) clone() *Scope {
+	if s == nil {
+		return nil
+	}
+	c := &Scope{Vars: make(map[string]*Variable, len(s.Vars)), Parent: s.Parent.clone(), Temporary: s.Temporary, LocalOptions: s.LocalOptions}
+	all := make([]Variable, 0, len(s.Vars))
+	for name, v := range s.Vars {
+		all = append(all, v.Copy())
+		c.Vars[name] = &all[len(all)-1]
+	}
+	return c
+}
+
+// maxRefs bounds the length of a chain of name references.
+const maxRefs = 20
+
+// Resolve follows name references. A reference to an element returns its
+// subscript, too.
+func (vs *Vars) Resolve(name string) (target, subscript string) {
+	for range maxRefs {
+		v, _ := vs.Scope.Find(name)
+		if v == nil || v.Attrs&NameRef == 0 || v.Str == "" {
+			return name, ""
+		}
+		if base, sub, ok := parse.CutSubscript(v.Str); ok {
+			return base, sub
+		}
+		name = v.Str
+	}
+	return name, ""
+}
+
+// Lookup returns the variable of a name that is no reference, nil without one.
+func (vs *Vars) Lookup(name string) *Variable {
+	name, _ = vs.Resolve(name)
+	if v := vs.host.Special(name); v != nil {
+		return v
+	}
+	v, _ := vs.Scope.Find(name)
+	return v
+}
+
+// Get returns a variable's value as a string, "" if it is not set.
+func (vs *Vars) Get(name string) string {
+	if base, sub := vs.Resolve(name); sub != "" {
+		v, _ := vs.Element(base, vs.host.Subscript(vs.Lookup(base), sub))
+		return strings.Join(v.Elems, " ")
+	}
+	s, _ := vs.Value(vs.Lookup(name))
+	return s
+}
+
+// Value returns what a name without a subscript stands for.
+func (vs *Vars) Value(v *Variable) (string, bool) {
+	switch {
+	case v == nil:
+		return "", false
+	case v.Kind == Indexed && v.List != nil:
+		return v.List.Get(0)
+	case v.Kind == Associative && v.Table != nil:
+		s, ok := v.Table.Entries["0"]
+		return s, ok
+	}
+	return v.Str, v.IsSet
+}
+
+// Errors of the shell itself, whatever command meets them.
+var (
+	ErrReadOnly  = errors.New("readonly variable")
+	ErrSubscript = errors.New("bad array subscript")
+)
+
+// Writable returns the variable of a name to write to, which it makes if there is
+// none in sight, nil for a read-only one.
+func (vs *Vars) Writable(name string) (*Variable, error) {
+	v, _ := vs.Scope.Find(name)
+	if v == nil {
+		v = &Variable{}
+		vs.Global().Vars[name] = v
+		if vs.host.AllExport() {
+			v.Attrs |= Exported
+		}
+	}
+	if v.Attrs&ReadOnly != 0 {
+		return nil, fmt.Errorf("%s: %w", name, ErrReadOnly)
+	}
+	return v, nil
+}
+
+func (vs *Vars) Global() *Scope {
+	s := vs.Scope
+	for s.Parent != nil {
+		s = s.Parent
+	}
+	return s
+}
+
+// Set assigns a string to a name, which may be a reference or have special
+// meaning.
+func (vs *Vars) Set(name, s string) error {
+	name, sub := vs.Resolve(name)
+	if sub != "" {
+		return vs.SetText(name, sub, s, false)
+	}
+	v, err := vs.Writable(name)
+	if err != nil {
+		return err
+	}
+	return vs.Assign(name, v, s, false)
+}
+
+// Assign gives a variable a value, or appends to it, as its attributes ask.
+func (vs *Vars) Assign(name string, v *Variable, s string, add bool) error {
+	switch v.Kind {
+	case Indexed:
+		return vs.SetIndex(name, v, 0, s, add)
+	case Associative:
+		return vs.SetKey(name, v, "0", s, add)
+	}
+	s, err := vs.converted(v, s, v.Str, add)
+	if err != nil {
+		return err
+	}
+	if !vs.Charge(v, int64(len(s)+len(name))) {
+		return ErrMemory
+	}
+	v.Str, v.IsSet = s, true
+	vs.host.Assigned(name, s)
+	return nil
+}
+
+// converted returns a value as the attributes of its variable ask.
+func (vs *Vars) converted(v *Variable, s, old string, add bool) (string, error) {
+	if v.Attrs&Integer != 0 {
+		n, err := vs.host.Evaluate(s)
+		if err != nil {
+			return "", err
+		}
+		if add {
+			o, _ := vs.host.Evaluate(old)
+			n += o
+		}
+		return strconv.FormatInt(n, 10), nil
+	}
+	if add {
+		if !vs.Room(int64(len(old) + len(s))) {
+			return "", ErrMemory
+		}
+		s = old + s
+	}
+	switch {
+	case v.Attrs&Lower != 0:
+		s = strings.Map(unicode.ToLower, s)
+	case v.Attrs&Upper != 0:
+		s = strings.Map(unicode.ToUpper, s)
+	}
+	return s, nil
+}
+
+// ElementCost is what an element or a name takes beside its text.
+const ElementCost = 64
+
+func (vs *Vars) SetIndex(name string, v *Variable, i int, s string, add bool) error {
+	if v.Kind == Scalar {
+		list := vs.NewArray(nil)
+		if v.IsSet {
+			list.Set(0, v.Str)
+		}
+		v.Kind, v.List, v.Str = Indexed, list, ""
+	}
+	if i < 0 {
+		if i += v.List.Next(); i < 0 {
+			return fmt.Errorf("%s[%d]: %w", name, i-v.List.Next(), ErrSubscript)
+		}
+	}
+	old, _ := v.List.Get(i)
+	s, err := vs.converted(v, s, old, add)
+	if err != nil {
+		return err
+	}
+	if !vs.Charge(v, v.charged+int64(len(s)-len(old))+ElementCost) {
+		return ErrMemory
+	}
+	v.List = vs.Own(v.List)
+	v.List.Set(i, s)
+	v.IsSet = true
+	return nil
+}
+
+func (vs *Vars) SetKey(name string, v *Variable, key, s string, add bool) error {
+	if key == "" {
+		return fmt.Errorf("%s[]: %w", name, ErrSubscript)
+	}
+	v.Table = vs.OwnTable(v.Table)
+	old := v.Table.Entries[key]
+	s, err := vs.converted(v, s, old, add)
+	if err != nil {
+		return err
+	}
+	if !vs.Charge(v, v.charged+int64(len(s)-len(old)+len(key))+2*ElementCost) {
+		return ErrMemory
+	}
+	v.Table.Set(key, s)
+	v.IsSet = true
+	return nil
+}
+
+// SetElement assigns to name[sub], where name may be a reference to an array.
+func (vs *Vars) SetElement(name, sub, s string, add bool) error {
+	name, _ = vs.Resolve(name)
+	v, err := vs.Writable(name)
+	if err != nil {
+		return err
+	}
+	if v.Kind == Associative {
+		return vs.SetKey(name, v, sub, s, add)
+	}
+	i, err := vs.host.Evaluate(sub)
+	if err != nil {
+		return err
+	}
+	return vs.SetIndex(name, v, int(i), s, add)
+}
+
+// SetList makes an indexed array of a name.
+func (vs *Vars) SetList(name string, list []string) error {
+	name, _ = vs.Resolve(name)
+	v, err := vs.Writable(name)
+	if err != nil {
+		return err
+	}
+	size := int64(0)
+	for _, s := range list {
+		size += int64(len(s)) + ElementCost
+	}
+	if !vs.Charge(v, size) {
+		return ErrMemory
+	}
+	v.Kind, v.List, v.Table, v.Str, v.IsSet = Indexed, vs.NewArray(list), nil, "", true
+	return nil
+}
+
+// Unset removes a variable. A local one that is unset stays local to its function.
+func (vs *Vars) Unset(name string) error {
+	v, s := vs.Scope.Find(name)
+	if v == nil {
+		return nil
+	}
+	if v.Attrs&ReadOnly != 0 {
+		return fmt.Errorf("%s: cannot unset: %v", name, ErrReadOnly)
+	}
+	vs.Charge(v, 0)
+	if s.Parent != nil {
+		*v = Variable{}
+		return nil
+	}
+	delete(s.Vars, name)
+	return nil
+}
+
+// exported returns the exported variables as an environment.
+func (vs *Vars) Environ() []string {
+	seen := map[string]bool{}
+	var env []string
+	for s := vs.Scope; s != nil; s = s.Parent {
+		for name, v := range s.Vars {
+			if seen[name] {
+				continue
+			}
+			seen[name] = true
+			if v.Attrs&Exported != 0 && v.IsSet && v.Kind == Scalar {
+				env = append(env, name+"="+v.Str)
+			}
+		}
+	}
+	return env
+}
+
+// Names returns the names of all variables, sorted.
+func (vs *Vars) Names() []string {
+	return vs.namesOf(func(v *Variable) bool { return v.IsSet })
+}
+
+// Attributed is names with those that have attributes and no value yet.
+func (vs *Vars) Attributed() []string {
+	return vs.namesOf(func(v *Variable) bool { return v.IsSet || v.Kind != Scalar || v.Attrs != 0 })
+}
+
+func (vs *Vars) namesOf(which func(*Variable) bool) []string {
+	seen := map[string]bool{}
+	for s := vs.Scope; s != nil; s = s.Parent {
+		for name, v := range s.Vars {
+			if _, ok := seen[name]; !ok {
+				seen[name] = which(v)
+			}
+		}
+	}
+	maps.DeleteFunc(seen, func(_ string, shown bool) bool { return !shown })
+	return slices.Sorted(maps.Keys(seen))
+}

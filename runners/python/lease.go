@@ -1,0 +1,138 @@
+package python
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"time"
+
+	"go.uber.org/zap"
+
+	"coderunner/pyodide"
+	"coderunner/runners"
+	"coderunner/runners/python/hostdirs"
+	"coderunner/runners/python/process"
+)
+
+// start makes the interpreter j.in, which stays nil on error.
+func (j *job) start(ctx context.Context) (err error) {
+	begun := time.Now()
+	defer func() { j.pk.spent(begun) }()
+	env := hostdirs.Environment(j.r.cfg.Policy)
+	env["LD_LIBRARY_PATH"] = sharedLibraries + ":" + pyodide.SitePackages // as upstream
+	o := pyodide.Options{
+		From:   j.snapshot,
+		Memory: j.req.Limits.Memory,
+		Stdin:  j.req.Stdin,
+		Stdout: j.stdout,
+		Stderr: j.stderr,
+		Env:    env,
+	}
+	if err := j.makeProcesses(&o); err != nil {
+		return err
+	}
+	if j.continued == nil {
+		j.in, err = j.engine.rt.New(ctx, o)
+		return err
+	}
+	return j.startSession(ctx, o)
+}
+
+// newProcesses makes the table of the program's processes.
+func (j *job) newProcesses() error {
+	files, err := j.engine.files()
+	if err != nil {
+		return err
+	}
+	j.procs, err = process.New(files.Clone(j.req.Limits.Memory))
+	return err
+}
+
+// program returns what the interpreters of the program's processes have in common.
+func (j *job) program() process.Program {
+	p := process.Program{Runtime: j.engine.rt, Memory: j.req.Limits.Memory, Calls: j.pip.calls(), Log: j.r.log}
+	if j.continued == nil {
+		p.From = j.snapshot
+	}
+	return p
+}
+
+// makeProcesses makes the table of the program's processes, with the main one as
+// the options' own.
+func (j *job) makeProcesses(o *pyodide.Options) error {
+	if j.live != nil {
+		j.procs = j.live.procs
+	} else if err := j.newProcesses(); err != nil {
+		return err
+	}
+	if err := j.procs.Begin(j.program(), shownName(j.req)); err != nil {
+		return err
+	}
+	o.FS, o.Process, o.Calls = j.procs.FS, j.procs.Process(), j.calls()
+	j.connect(o)
+	return nil
+}
+
+// connect gives the program its network, if the policy allows any or the user can be
+// asked.
+func (j *job) connect(o *pyodide.Options) {
+	policy, network := j.r.cfg.Policy.Network(), j.r.cfg.Network
+	network.Ask = j.req.AskHolding(func() (release func()) {
+		if j.in == nil { // the machine of another language, which has the clock
+			return func() {}
+		}
+		return j.in.Hold()
+	})
+	j.net = policy.NewRun(network)
+	j.procs.Connect(j.net, policy.Any() || j.req.Ask != nil, network.Intercept, o)
+}
+
+// calls returns what the program may ask the host for.
+func (j *job) calls() map[string]pyodide.Call {
+	calls := maps.Clone(j.procs.Calls)
+	calls["display"] = pyodide.Call{MaxArgument: 2 * runners.MaxDisplay, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
+		var d struct {
+			MIME, Data, Plain string
+			Omitted           uint32
+		}
+		if err := json.Unmarshal(argument, &d); err != nil {
+			return nil, errors.New("a display is an object of three strings")
+		}
+		if d.Omitted > 0 {
+			j.shown.Omit(int(d.Omitted))
+			return nil, nil
+		}
+		return nil, j.shown.Add(d.MIME, d.Data, d.Plain)
+	}}
+	return calls
+}
+
+// openHostDirs opens the directories of the host that the program may use, until
+// letGo. A session's interpreter has them already.
+func (j *job) openHostDirs() (err error) {
+	if j.live != nil {
+		return nil
+	}
+	if j.host, err = hostdirs.Open(j.r.cfg.Policy, j.r.cfg.Cache.Root()); err != nil {
+		return err
+	}
+	snapshot := j.release
+	j.release = func() { snapshot(); j.host.Close() }
+	return nil
+}
+
+// letGo ends what the job holds. What a session keeps is not the job's any more.
+func (j *job) letGo() {
+	switch {
+	case j.live != nil && j.in == nil: // it was not used
+		j.r.sessions.Put(j.req.Session.Key, j.live)
+	case j.live != nil:
+		j.live.close(j.r.log)
+	case j.in != nil:
+		if err := j.in.Close(); err != nil {
+			j.r.log.Error("close an interpreter", zap.Error(err))
+		}
+	}
+	j.release()
+}
