@@ -103,11 +103,12 @@ const imports = `
 	internal/process: internal/sandbox runners
 	runners: internal/netpolicy
 	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
-	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse
+	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse runners/deno/npm runners/hint
 	runners/deno/codecache: cache internal/builder internal/recent
-	runners/deno/deps: internal/fetch runners runners/deno/jsparse
+	runners/deno/deps: internal/fetch runners runners/deno/jsparse runners/deno/npm
 	runners/deno/guard: internal/netpolicy internal/sandbox
-	runners/deno/jsparse:
+	runners/deno/jsparse: runners/deno/npm
+	runners/deno/npm:
 	runners/hint:
 	runners/host: internal/procdir internal/process internal/sandbox runners
 	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
@@ -179,7 +180,7 @@ const capabilities = `
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients
 	go.yaml.in/yaml/v3: internal/clients
-	github.com/pelletier/go-toml/v2: internal/clients runners/hint runners/python/pypi runners/python/requirement runners/python/standins
+	github.com/pelletier/go-toml/v2: internal/clients runners/deno/npm runners/hint runners/python/pypi runners/python/requirement runners/python/standins
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
 	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver runners/python/resolver/solver
 `

@@ -267,10 +267,15 @@ async function runScript() {
   const program = readScript(), module = { exports: {} }, meta = { url: orders.main, resolve: import.meta.resolve };
   const require = arrayIncludes(orders.modules ?? [], "module") ? (await import("node:module")).default.createRequire(orders.main) : undefined;
   const directory = slice(orders.path, 0, orders.path.lastIndexOf("/"));
-  const body = bind(program, module.exports, module.exports, require, module, orders.path, directory, meta);
+  const run = bind(program, module.exports, module.exports, require, module, orders.path, directory, meta);
+  const turn = () => {
+    const returned = run();
+    globalThis[turned]();
+    return returned;
+  };
   // As the reaction of a promise that nothing awaits it has no frames of ours below its own.
   return new NativePromise((ok, bad) => {
-    then(then(NativePromise.resolve(), body), (returned) => (globalThis[turned]?.(), ok({ default: returned })), (thrown) => bad(thrown));
+    then(then(NativePromise.resolve(), orders.turn ? turn : run), (returned) => ok({ default: returned }), (thrown) => bad(thrown));
   });
 }
 

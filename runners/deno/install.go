@@ -112,7 +112,7 @@ func (i *installation) key() string {
 // cannot be installed.
 func (i *installation) once(ctx context.Context) (*prepared, error) {
 	if i.deps.Empty() {
-		return &prepared{}, nil
+		return &prepared{Packages: &Packages{}}, nil
 	}
 	key := i.key()
 	if p, ok := i.known.Get(key); ok && i.held(ctx, key, p) && i.complete(p) {

@@ -31,9 +31,11 @@ type job struct {
 	clock atomic.Pointer[runners.Clock]
 	fresh bool // do not take an idle process
 
-	script string // its name in stacks: that of main, and in a session another one each time
-	again  bool   // its session's process has run a program
-	nonce  string // of its session's call
+	script  string            // its name in stacks: that of main, and in a session another one each time
+	again   bool              // its session's process has run a program
+	nonce   string            // of its session's call
+	drip    *drip             // of its program's input, nil if that is not peeked at
+	scripts map[string]script // that its session has run
 }
 
 // job checks a request and analyses its program.
@@ -86,7 +88,7 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 // variant returns the variant of the job's process.
 func (j *job) variant() variant {
 	merged := j.req.Stdout != nil && j.req.Stdout == j.req.Stderr
-	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready, merged: merged, kept: j.req.Session != nil, asks: j.asks}
+	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready.Packages, merged: merged, kept: j.req.Session != nil, asks: j.asks}
 }
 
 // execute runs the job's program, or only loads it.

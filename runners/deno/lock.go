@@ -71,7 +71,7 @@ func (r *Runner) modules(ctx context.Context, j *job, text string) (info *deps.I
 	if err := os.WriteFile(filepath.Join(dir, j.main), []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	return r.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})
+	return r.installer.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})
 }
 
 // pin returns the job's program with a lock's versions in its import specifiers.

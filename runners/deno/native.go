@@ -11,6 +11,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/npm"
 )
 
 // unloaded matches the messages of packages whose machine code could not be loaded.
@@ -18,30 +19,13 @@ import (
 var unloaded = regexp.MustCompile(`^(Could not locate the bindings file|Failed to load native (binding|module)|Cannot load addon '|No native build was found|(Error: )?Cannot find native binding|` +
 	`Could not load the "sharp" module|The Node\.js native addon module|Node Sass does not yet support|Requires ffi access to "|Cannot find module '[^'\n]*(\.node|/build/(Release|Debug)/[^'\n]*)')`)
 
+// refusedNative matches a cause of an error. Loaders of native packages catch it and blame
+// the installation.
+var refusedNative = regexp.MustCompile(`(?m)^Caused by .*\bRequires ffi access`)
+
 // platform matches the end of the name of a package that has the machine code of
 // another one for one system.
 var platform = regexp.MustCompile(`[-/](linux|darwin|win32|freebsd|android)-.*$`)
-
-// natives are packages with machine code, and what does without it.
-var natives = []struct{ names, instead string }{
-	{`sqlite|libsql|duckdb`, `node:sqlite does without (new DatabaseSync(":memory:")), and so does better-sqlite3`},
-	{`sharp|canvas`, "jimp and SVG do without, as does Pillow in Python"},
-	{`argon2|bcrypt|sodium|xxhash|farmhash`, "hash-wasm (argon2id, xxhash64), bcryptjs and node:crypto do without"},
-	{`^leveldown`, "memory-level and node:sqlite do without, as does pouchdb-core with the plugin pouchdb-adapter-memory"},
-	{`level|rocksdb|lmdb`, "memory-level and node:sqlite do without"},
-	{`^rolldown`, `rollup and "vite@7" do without`},
-	{`rollup`, "@rollup/wasm-node does without"},
-	{`node-sass`, "sass does without"},
-	{`resvg`, "@resvg/resvg-wasm does without"},
-	{`snappy|lz4|iltorb|zlib`, "snappyjs, lz4js and node:zlib (gzip, brotli, zstd) do without"},
-	{`isolated-vm`, "node:vm does without"},
-	{`tfjs`, "@tensorflow/tfjs does without"},
-	{`re2`, "RegExp does without"},
-	{`libxml|expat`, "fast-xml-parser and jsdom do without"},
-	{`pg`, "pg does without"},
-	{`lightningcss|oxide`, `postcss and "tailwindcss@3" do without`},
-	{`oxc|swc`, "acorn and typescript do without"},
-}
 
 const noEsbuild = "esbuild starts a program, which the permissions of this server do not include (--allow-run); esbuild-wasm does the same without"
 
@@ -67,7 +51,7 @@ func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 		restate(e, name+" needs machine code, which is not installed here"+instead(m[2]))
 		return
 	}
-	if !unloaded.MatchString(e.Message) && !strings.HasSuffix(e.Message, "do not include --allow-ffi") {
+	if !unloaded.MatchString(e.Message) && !refusedNative.MatchString(e.Traceback) {
 		return
 	}
 	text := e.Message + "\n" + e.Traceback
@@ -89,7 +73,7 @@ func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 // needing returns the package that the program imports and that needs another one, "" if the
 // program imports that one itself.
 func (p *prepared) needing(name string, program *jsparse.Program) string {
-	imported := importedLike(program, regexp.MustCompile(""))
+	imported := importedLike(program, func(string) bool { return true })
 	if slices.Contains(imported, name) {
 		return ""
 	}
@@ -120,9 +104,9 @@ func (p *prepared) needing(name string, program *jsparse.Program) string {
 
 // instead returns what does without the machine code of a package, as the end of a message.
 func instead(name string) string {
-	for _, n := range natives {
-		if regexp.MustCompile(n.names).MatchString(name) {
-			return "; " + n.instead
+	for _, n := range npm.Known().Natives {
+		if n.Like(name) {
+			return "; " + n.Instead
 		}
 	}
 	return ""
@@ -145,26 +129,25 @@ func restate(e *runners.Error, message string) {
 // that the program has for it, and what does without.
 func (p *prepared) nativeName(text string, program *jsparse.Program) (name, instead string) {
 	name = p.mentioned(text)
-	for _, n := range natives {
-		of := regexp.MustCompile(n.names)
-		if name != "" && !of.MatchString(name) {
+	for _, n := range npm.Known().Natives {
+		if name != "" && !n.Like(name) {
 			continue
 		}
-		asked := importedLike(program, of)
+		asked := importedLike(program, n.Like)
 		switch {
 		case name == "" && len(asked) > 0, name != "" && len(asked) > 0 && !slices.Contains(asked, name):
-			return asked[0], "; " + n.instead
+			return asked[0], "; " + n.Instead
 		case name != "":
-			return name, "; " + n.instead
+			return name, "; " + n.Instead
 		}
 	}
 	return name, ""
 }
 
 // importedLike returns the packages that a program imports and whose names match.
-func importedLike(program *jsparse.Program, of *regexp.Regexp) (names []string) {
+func importedLike(program *jsparse.Program, like func(string) bool) (names []string) {
 	for _, i := range program.Imports {
-		if asked, ok := deps.Split(i.Specifier); ok && of.MatchString(asked.Name) {
+		if asked, ok := deps.Split(i.Specifier); ok && like(asked.Name) {
 			names = append(names, asked.Name)
 		}
 	}

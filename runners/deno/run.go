@@ -35,6 +35,12 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 // remedy.
 func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) {
 	defer func() { r.leases.fill(j.key) }()
+	if j.ready.dir != "" && !r.installer.complete(j.ready) { // another process has removed some of it
+		if err := r.install(ctx, j); err != nil {
+			o, err := unavailable(err)
+			return j.finish(ctx, o, err)
+		}
+	}
 	for {
 		end, err := j.execute(ctx, false)
 		if err != nil {
@@ -62,11 +68,7 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
 	r.reached(o, j.net, end.report.refused)
-	j.ready.advise(o, j.program)
-	j.badJSON(o)
-	j.missing(o)
-	j.importing(o)
-	j.cutShort(o)
+	j.explain(o)
 	switch {
 	case end.runtimeFailed():
 		r.codes.suspect(j.variant(), j.deps)
@@ -113,7 +115,7 @@ func (j *job) finish(ctx context.Context, o *runners.Outcome, err error) (*runne
 		return nil, err
 	}
 	o.Usage.PrepareMS = time.Since(j.begun).Milliseconds()
-	j.needing(o)
+	j.locatePackage(o)
 	return o, nil
 }
 
@@ -159,7 +161,7 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	}
 	if len(pinned) == 0 {
 		limits := runners.Limits{Memory: r.cfg.Memory}.WithDefaults()
-		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
+		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &Packages{}})
 		return nil
 	}
 	a := analysis{native: r.cfg.Policy.FFI.Any(), starts: r.cfg.Policy.Run.Any(), pinned: pinned, program: jsparse.Plain("")}

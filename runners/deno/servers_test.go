@@ -68,7 +68,7 @@ func TestServers(t *testing.T) {
 func TestNoServers(t *testing.T) {
 	r := open(t, "--allow-net=192.0.2.1", nil)
 	o := run(t, r, runners.Request{Code: `Deno.serve(() => new Response("x"))`})
-	if o.Error == nil || !strings.HasSuffix(o.Error.Message, "(--allow-net); "+handler) {
+	if o.Error == nil || !strings.HasSuffix(o.Error.Message, "(--allow-net); "+says("handler")) {
 		t.Errorf("a server: %s %+v", o.Status, o.Error)
 	}
 }

@@ -122,9 +122,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
 	s.Runner.reached(o, s.net, end.report.refused)
-	s.ready.advise(o, s.program)
-	s.missing(o)
-	s.importing(o)
+	s.job.explain(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }
 
@@ -252,8 +250,7 @@ func (s *continuing) start(ctx context.Context) error {
 	if s.release = nil; release == nil {
 		release = func() {}
 	}
-	in.scripts = map[string]script{}
-	s.k = &kept{instance: in, names: map[string]int{}, key: s.req.Session.Key, release: release}
+	s.k = &kept{instance: in, names: map[string]int{}, scripts: map[string]script{}, key: s.req.Session.Key, release: release}
 	return nil
 }
 
@@ -268,6 +265,7 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 		j.script += "#" + strconv.Itoa(k.names[j.main])
 	}
 	k.scripts[j.script] = newScript(j.shown, j.program)
+	j.scripts = k.scripts
 	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
 	var own []runners.File
 	if !j.req.Unlisted || ownFile.MatchString(j.req.Code) {

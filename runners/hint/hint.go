@@ -116,6 +116,16 @@ func (t *Table) Restate(f Failure) string {
 	return f.Message
 }
 
+// Cut returns a text, as a traceback, without what rows without conditions replace.
+func (t *Table) Cut(text string) string {
+	for _, r := range t.Rows {
+		if r.Replaces && len(r.Needs) == 0 && r.like != nil {
+			text = r.like.ReplaceAllString(text, "")
+		}
+	}
+	return text
+}
+
 // Advice returns the text of the first row that matches a failure, "" if none does.
 func (t *Table) Advice(f Failure) string {
 	for _, r := range t.Rows {

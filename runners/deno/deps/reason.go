@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"coderunner/runners/deno/npm"
 )
 
 var (
@@ -110,19 +112,12 @@ func near(name string) string {
 	return ": did you mean " + builtins[i] + "?"
 }
 
-// builtinFor are Node's modules that do what Deno's standard library does.
-var builtinFor = map[string]string{
-	"assert": "node:assert", "expect": "npm:expect", "testing": "node:test", "path": "node:path", "fs": "node:fs/promises", "async": "node:timers/promises",
-	"cli": "node:util (parseArgs)", "flags": "node:util (parseArgs)", "crypto": "node:crypto", "streams": "node:stream", "fmt": "node:util (styleText)",
-	"yaml": "npm:yaml", "csv": "npm:csv-parse", "toml": "npm:smol-toml", "uuid": "node:crypto (randomUUID)", "http": "Deno.serve", "encoding": "node:buffer", "collections": "npm:lodash",
-}
-
 var standard = regexp.MustCompile(`^(?:jsr:/?@std/|https?://deno\.land/std(?:@[^/]*)?/)(\w+)`)
 
 // builtin returns what does the same as a module of Deno's standard library.
 func builtin(t Target) string {
-	if m := standard.FindStringSubmatch(t.Specifier); m != nil && builtinFor[m[1]] != "" {
-		return "; " + builtinFor[m[1]] + " does much of the same"
+	if m := standard.FindStringSubmatch(t.Specifier); m != nil && npm.Known().Standard[m[1]] != "" {
+		return "; " + npm.Known().Standard[m[1]] + " does much of the same"
 	}
 	return ""
 }

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/npm"
 )
 
 // usual returns what to install for a package of npm: for one without a version the edition
@@ -13,45 +13,25 @@ import (
 func (r *resolution) usual(p Package) Package {
 	p = r.substitute(p)
 	if p.Version == "" && p.Registry == "npm" {
-		p.Version = majors[p.Name]
+		p.Version = npm.Known().Majors[p.Name]
 		if p.Version == "" && !r.project.Native {
-			p.Version = pureMajors[p.Name]
+			p.Version = npm.Known().PureMajors[p.Name]
 		}
 	}
 	return p
 }
 
-// majors are the versions of packages that do what programs expect of them.
-var majors = map[string]string{
-	"js-yaml":    "4",    // the last with a default export, and that merges << keys
-	"msw":        "2",    // the last that replaces requests and not only the sockets, which Deno's node:http has others of
-	"nock":       "14",   // the same
-	"node-xlsx":  "0.21", // the last with dependencies of npm alone
-	"typescript": "6",    // the last with the compiler's functions
-}
-
-// pureMajors are the last versions of packages that need no machine code, but for rollup's
-// and esbuild's, and of plugins for these.
-var pureMajors = map[string]string{
-	"vite":                         "7",
-	"@vitejs/plugin-react":         "5",
-	"@sveltejs/vite-plugin-svelte": "6",
-}
-
-// twins are the substitutes that have every version of what they stand for, from a major on.
-var twins = map[string]int{"esbuild-wasm": 0, "lightningcss-wasm": 1, "@rollup/wasm-node": 4}
-
 // substitute returns what to install instead of a package that needs what a program may not
 // use.
 func (r *resolution) substitute(p Package) Package {
-	s, allowed := jsparse.Substitutes[p.Name], r.project.Native
+	s, allowed := npm.Known().Substitutes[p.Name], r.project.Native
 	if p.Name == "esbuild" {
 		allowed = r.project.Starts
 	}
 	if s == "" || allowed || p.Registry != "npm" {
 		return p
 	}
-	if first, twin := twins[s]; p.Version+p.Path != "" && (!twin || majorOf(p.Version) < first) {
+	if first, twin := npm.Known().Twins[s]; p.Version+p.Path != "" && (!twin || majorOf(p.Version) < first) {
 		return p
 	}
 	p.Name = s

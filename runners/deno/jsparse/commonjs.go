@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"coderunner/runners/deno/npm"
 )
 
 // commonJS finds the CommonJS names that a program uses.
@@ -175,16 +177,6 @@ func (c *commonJS) prelude(imports []Import) string {
 	return b.String()
 }
 
-// Substitutes are packages with the functions of others that have machine code or start
-// a program, by the names of those.
-var Substitutes = map[string]string{
-	"@swc/core":    "@swc/wasm",
-	"bcrypt":       "bcryptjs",
-	"esbuild":      "esbuild-wasm",
-	"lightningcss": "lightningcss-wasm",
-	"rollup":       "@rollup/wasm-node",
-}
-
 // resolver returns a function that teaches node:module what else require() may
 // name: files of TypeScript without their endings, packages with a scheme and a
 // version, those that were not installed because a substitute was, and, by
@@ -193,8 +185,8 @@ func resolver(imports []Import) string {
 	names, own, instead := map[string]string{}, []string{}, map[string]string{}
 	for _, i := range imports {
 		name, isPackage := strings.CutPrefix(i.Specifier, "npm:")
-		if plain := withoutVersion(name); Substitutes[plain] != "" && i.Required {
-			instead[plain] = Substitutes[plain]
+		if plain := withoutVersion(name); i.Required && npm.Known().Substitutes[plain] != "" {
+			instead[plain] = npm.Known().Substitutes[plain]
 		}
 		switch {
 		case !i.Required || len(names)+len(own) >= 100:

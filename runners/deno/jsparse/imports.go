@@ -237,8 +237,8 @@ func (p *Program) Names(specifier string) (names []string) {
 
 // Destructured returns the program with its imports of names from a specifier taken
 // from what a CommonJS module exports, nil if it has none. It throws Deno's error for a
-// name that is not there; of TypeScript only names that are called must be: others may be
-// types.
+// name that is not there, but for TypeScript's names with a capital that are not called: they
+// may be types.
 func (p *Program) Destructured(specifier string, typed bool) *Program {
 	changed := *p
 	changed.edits, changed.named = slices.Clone(p.edits), nil
@@ -345,7 +345,8 @@ func (n named) exported(source string, typed bool) string {
 		return `const m=n["module.exports"],o=Object(m);return m!==o||typeof m==="object"&&Object.keys(m).every((k)=>k in n)?n:new Proxy(m,{get:(m,k)=>k in m?m[k]:n[k]})`
 	}
 	names := slices.DeleteFunc(slices.Clone(n.names), func(name string) bool {
-		return !asciiName.MatchString(name) || typed && !strings.Contains(source, name+"(")
+		isType := typed && name[0] >= 'A' && name[0] <= 'Z' && !strings.Contains(source, name+"(")
+		return isType || !asciiName.MatchString(name)
 	})
 	list, _ := json.Marshal(names)
 	message, _ := json.Marshal("The requested module '" + n.specifier + "' does not provide an export named '")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,114 +12,10 @@ import (
 	"strconv"
 	"strings"
 
-	"coderunner/runners"
 	"coderunner/runners/deno/deps"
-	"coderunner/runners/deno/jsparse"
 )
 
-// notCalled matches messages about a call of a name, or of a member of one, that is
-// not a function; calledName is the name in the program, which require returned.
-var (
-	notCalled  = regexp.MustCompile(`^(require\(\.\.\.\)|[\w$]{1,100})(?:\.[\w$]+)* is not a (?:function|constructor)$`)
-	calledName = `(?:^|[\s,;(])NAME\s*=\s*require\(\s*["']([^"']+)["']\s*\)`
-	calledHere = regexp.MustCompile(`\brequire\(\s*["']([^"']+)["']\s*\)\s*[(.]`)
-)
-
-// advise adds to the message of a program's error what only its packages tell.
-func (p *prepared) advise(o *runners.Outcome, program *jsparse.Program) {
-	p.notInstalled(o)
-	if o.Status != runners.Failed || o.Error == nil {
-		return
-	}
-	p.machineCode(o.Error, program)
-	p.esModule(o.Error, program)
-	p.defaultOf(o.Error, program)
-	p.earlier(o.Error, program)
-	amend(o.Error, requireStack.ReplaceAllString(o.Error.Message, ""))
-}
-
-// requireStack matches Node's list of files of packages that required one another.
-var requireStack = regexp.MustCompile(`\nRequire stack:(\n- [^\n]*)*`)
-
-// esModule adds to the message about a call of what require returned that it is an ES
-// module, if that is so: older versions of many packages were functions.
-func (p *prepared) esModule(e *runners.Error, program *jsparse.Program) {
-	m := notCalled.FindStringSubmatch(e.Message)
-	if m == nil {
-		return
-	}
-	call := calledHere
-	if m[1] != "require(...)" {
-		call = regexp.MustCompile(strings.Replace(calledName, "NAME", regexp.QuoteMeta(m[1]), 1))
-	}
-	for _, found := range call.FindAllStringSubmatch(program.Source, -1) {
-		of, _ := deps.Split(found[1])
-		switch dir := p.onlyModule(found[1]); {
-		case dir == "":
-			continue
-		case defaultless(dir):
-			amend(e, e.Message+fmt.Sprintf(`; %s %s is an ES module that exports only names: use those, or name an older version ("npm:%[1]s@MAJOR")`, of.Name, filepath.Base(dir)))
-		default:
-			amend(e, e.Message+fmt.Sprintf(`; %s is an ES module, which require returns as an object: write require(%q).default, or name an older version ("npm:%[1]s@MAJOR")`, of.Name, found[1]))
-		}
-		return
-	}
-}
-
-// defaultOf adds to the message about a call of a default import that it is the object of
-// all exports of a CommonJS module, as in Node: bundlers take its default one.
-func (p *prepared) defaultOf(e *runners.Error, program *jsparse.Program) {
-	m := notCalled.FindStringSubmatch(e.Message)
-	if m == nil || m[1] == "require(...)" {
-		return
-	}
-	from := regexp.MustCompile(`\bimport\s+` + regexp.QuoteMeta(m[1]) + `\b[^;"']*\bfrom\s*["']([^"']+)["']`).FindStringSubmatch(program.Source)
-	if from == nil {
-		return
-	}
-	of, _ := deps.Split(from[1])
-	for _, dir := range p.dirs {
-		var about struct{ Type, Main string }
-		if !unpacks(dir, of.Name) || readJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type == "module" || !filepath.IsLocal(about.Main) {
-			continue
-		}
-		text, err := readScript(filepath.Join(dir, about.Main))
-		if err == nil && bytes.Contains(text, []byte("__esModule")) {
-			amend(e, e.Message+fmt.Sprintf("; as in Node, %s is the object of all exports of a CommonJS module here: its default export is %[1]s.default", m[1]))
-			return
-		}
-	}
-}
-
-// notExported matches V8's message about a name that a module does not export;
-// importedFrom is how a program gets NAME of a module.
-var (
-	notExported  = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '[\w$]+'$`)
-	importedFrom = `\b(?:import|const|let|var)\b[^;"'=()]*?[^\w$.]NAME(?:[^;"'=()\w$][^;"'=()]*)?(?:\bfrom\s*|=\s*require\(\s*)["']([^"']+)["']`
-)
-
-// earlier adds to the message about what a package of npm does not have its version, if
-// the program names none and there were majors before it: programs are often written
-// for one of those.
-func (p *prepared) earlier(e *runners.Error, program *jsparse.Program) {
-	from := notExported.FindStringSubmatch(e.Message)
-	if m := notCalled.FindStringSubmatch(e.Message); m != nil {
-		from = regexp.MustCompile(strings.Replace(importedFrom, "NAME", regexp.QuoteMeta(m[1]), 1)).FindStringSubmatch(program.Source)
-	}
-	if from == nil {
-		return
-	}
-	of, ok := deps.Split(from[1])
-	if !ok || of.Version != "" {
-		return
-	}
-	for _, dir := range p.dirs {
-		if major := majorBefore(dir); unpacks(dir, of.Name) && major > 0 {
-			amend(e, e.Message+fmt.Sprintf(`; this is %s %s: if the program is for an older version, name it, as "npm:%[1]s@%[3]d"`, of.Name, filepath.Base(dir), major))
-			return
-		}
-	}
-}
+// What the packages of a program export, as their files show it.
 
 // majorBefore returns the major version of a package of npm before the one in a directory,
 // 0 if there is none.
@@ -140,6 +35,20 @@ func majorBefore(dir string) (before int) {
 		}
 	}
 	return before
+}
+
+// compiled reports whether a package's main module is CommonJS that was compiled from an ES
+// module: as in Node, a default import of it is the object of all its exports.
+func (p *prepared) compiled(specifier string) bool {
+	of, _ := deps.Split(specifier)
+	return slices.ContainsFunc(p.dirs, func(dir string) bool {
+		var about struct{ Type, Main string }
+		if !unpacks(dir, of.Name) || readJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type == "module" || !filepath.IsLocal(about.Main) {
+			return false
+		}
+		text, err := readScript(filepath.Join(dir, about.Main))
+		return err == nil && bytes.Contains(text, []byte("__esModule"))
+	})
 }
 
 // onlyModule returns the directory of an ES module of npm that has no part of its own for
@@ -264,14 +173,4 @@ func readScript(name string) ([]byte, error) {
 	}
 	_, err = b.ReadFrom(io.LimitReader(f, maxScript))
 	return b.Bytes(), err
-}
-
-// has reports whether a package of npm is installed in any version.
-func (p *prepared) has(name string) bool {
-	return slices.ContainsFunc(p.dirs, func(dir string) bool { return unpacks(dir, name) })
-}
-
-// unpacks reports whether a directory has a version of a package of npm.
-func unpacks(dir, name string) bool {
-	return strings.HasSuffix(filepath.Dir(dir), string(os.PathSeparator)+filepath.FromSlash(name))
 }
