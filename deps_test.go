@@ -39,7 +39,7 @@ const imports = `
 	internal/userland/commands/archive: internal/machine/abi internal/machine/clock internal/userland/commands/command internal/userland/commands/file internal/userland/glob internal/userland/regex
 	internal/userland/commands/awk: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/commands/command internal/userland/printf internal/userland/regex
 	internal/userland/commands/bc: internal/userland/commands/command
-	internal/userland/commands/command: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs
+	internal/userland/commands/command: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/regex
 	internal/userland/commands/diff: internal/machine/abi internal/userland/commands/command internal/userland/commands/file internal/userland/glob internal/userland/printf internal/userland/regex
 	internal/userland/commands/file: internal/machine/abi internal/machine/clock internal/userland/commands/command internal/userland/glob internal/userland/printf internal/userland/regex
 	internal/userland/commands/find: internal/machine/abi internal/machine/clock internal/userland/commands/command internal/userland/commands/file internal/userland/glob internal/userland/printf internal/userland/regex
@@ -52,7 +52,10 @@ const imports = `
 	internal/userland/glob:
 	internal/userland/printf:
 	internal/userland/regex:
-	internal/userland/shell: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/regex internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/regex internal/userland/shell/arith internal/userland/shell/builtins internal/userland/shell/expand internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell/arith: internal/machine/kernel internal/userland/shell/parse internal/userland/shell/vars
+	internal/userland/shell/builtins: internal/machine/abi internal/machine/clock internal/machine/kernel internal/machine/memfs internal/userland/glob internal/userland/printf internal/userland/shell/arith internal/userland/shell/expand internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
+	internal/userland/shell/expand: internal/machine/abi internal/machine/kernel internal/userland/glob internal/userland/shell/arith internal/userland/shell/files internal/userland/shell/options internal/userland/shell/parse internal/userland/shell/quote internal/userland/shell/vars
 	internal/userland/shell/files: internal/machine/abi internal/machine/memfs
 	internal/userland/shell/options:
 	internal/userland/shell/parse:
@@ -89,6 +92,7 @@ const imports = `
 	internal/netpolicy:
 	internal/pool:
 	internal/procdir:
+	internal/project: internal/machine/abi
 	internal/recent:
 	internal/sample:
 	internal/sandbox:
@@ -101,26 +105,28 @@ const imports = `
 	# runners
 	internal/notebook: runners
 	internal/process: internal/sandbox runners
-	runners: internal/netpolicy
-	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
-	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse runners/deno/npm runners/hint
+	runners: internal/netpolicy internal/project
+	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/project internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
+	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse runners/deno/npm runners/hint
 	runners/deno/codecache: cache internal/builder internal/recent
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse runners/deno/npm
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno/jsparse: runners/deno/npm
 	runners/deno/npm:
 	runners/hint:
-	runners/host: internal/procdir internal/process internal/sandbox runners
-	runners/python: cache internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/recent internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/snapshots runners/python/trusted
+	runners/host: internal/procdir internal/process internal/project internal/sandbox runners
+	runners/python: cache internal/fetch internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/project internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/install runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/site runners/python/snapshots runners/python/trusted
 	runners/python/encoding:
 	runners/python/hostdirs: pyodide runners
 	runners/python/imports: runners/python/pypi runners/python/requirement runners/python/wheel
 	runners/python/index:
+	runners/python/install: internal/recent pyodide runners runners/python/imports runners/python/lockfile runners/python/pypi runners/python/requirement runners/python/resolver runners/python/site
 	runners/python/lockfile: runners/python/wheel
 	runners/python/pypi:
 	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/userland/commands internal/userland/commands/web pyodide runners
 	runners/python/requirement: runners/python/wheel
 	runners/python/resolver: cache internal/fetch internal/versions runners runners/python/index runners/python/lockfile runners/python/pypi runners/python/requirement runners/python/resolver/solver runners/python/standins runners/python/wheel
+	runners/python/site: internal/machine/memfs pyodide runners/python/process runners/python/resolver
 	runners/python/standins:
 	runners/python/resolver/solver: runners/python/requirement
 	runners/python/snapshots: cache internal/builder pyodide
@@ -130,13 +136,13 @@ const imports = `
 	runners/runnertest: internal/sample runners
 
 	# what serves them
-	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/repl internal/server internal/session internal/stdin runners runners/python/encoding
+	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/project internal/repl internal/server internal/session internal/stdin runners runners/python/encoding
 	internal/backend: cache cache/contents internal/compiler internal/intercept internal/netpolicy internal/sandbox internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
 	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions runners runners/deno
 	internal/answer: internal/images runners
 	internal/compiler: pyodide
 	internal/httpserve: internal/server internal/session runners
-	internal/repl: internal/session runners runners/bash runners/deno
+	internal/repl: internal/project internal/session runners runners/bash runners/deno
 	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
 	internal/session: runners
 	internal/session/bucket: internal/session
@@ -153,7 +159,7 @@ const capabilities = `
 	C:
 	github.com/mark3labs/mcp-go: internal/bench internal/server
 	github.com/tetratelabs/wazero: pyodide pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem
-	mvdan.cc/sh/v3: internal/userland/shell internal/userland/shell/parse
+	mvdan.cc/sh/v3: internal/userland/shell internal/userland/shell/arith internal/userland/shell/builtins internal/userland/shell/expand internal/userland/shell/parse
 	github.com/spf13/cobra: cmd/coderunner
 	github.com/spf13/pflag: cmd/coderunner
 	github.com/schollz/progressbar/v3: cmd/coderunner
@@ -182,7 +188,8 @@ const capabilities = `
 	go.yaml.in/yaml/v3: internal/clients
 	github.com/pelletier/go-toml/v2: internal/clients runners/deno/npm runners/hint runners/python/pypi runners/python/requirement runners/python/standins
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
-	deps.dev/util/semver: runners/deno runners/python/requirement runners/python/resolver runners/python/resolver/solver
+	deps.dev/util/semver: runners/deno runners/python/resolver
+	github.com/aquasecurity/go-pep440-version: runners/python/requirement
 `
 
 // parse reads a table of "name: word word" with comments behind "#".

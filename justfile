@@ -15,7 +15,7 @@ run *ARGS:
 short:
     go test -short ./...
 
-# All tests, of the long ones a part that differs each day; the first time it fetches Deno and Pyodide.
+# All tests, of the long ones a sample; the first time it fetches Deno and Pyodide.
 test:
     go test -timeout 25m ./...
 
@@ -52,6 +52,28 @@ scripts NAME='':
 # The protocol's own suite, two versions of it, against our transport; what is expected to fail is in internal/server/testdata/conformance.
 conformance:
     CODERUNNER_LONG=1 go test -count=1 -v -run TestConformance ./internal/server
+
+# The tests of one package as a stranger has them: another user than root, nohup, LANG=C, another time zone, umask 077, an empty home directory. It needs root: just stranger runners/deno
+stranger PACKAGE *ARGS:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    export CODERUNNER_TEST_CACHE=${CODERUNNER_TEST_CACHE:-/var/tmp/coderunner-stranger}
+    dir=$(mktemp -d)
+    trap 'rm -rf "$dir"' EXIT
+    go test -c -o "$dir/tests" ./{{PACKAGE}}
+    mkdir -p "$dir/home" "$dir/tmp" "$dir/go" "$CODERUNNER_TEST_CACHE"
+    chmod 755 "$dir" "$dir/tests"
+    chown -R nobody "$dir/home" "$dir/tmp" "$dir/go" "$CODERUNNER_TEST_CACHE"
+    cd {{PACKAGE}}
+    umask 077
+    env --ignore-signal=HUP,INT,QUIT HOME="$dir/home" TMPDIR="$dir/tmp" GOCACHE="$dir/go/build" GOPATH="$dir/go" \
+        GOFLAGS=-modcacherw LANG=C LC_ALL=C TZ=Asia/Kolkata setpriv --reuid=nobody --clear-groups "$dir/tests" -test.timeout 25m {{ARGS}}
+
+# The parts of docs that are made of the commands, the settings and the packages' comments.
+docs:
+    go test ./cmd/coderunner -run TestGeneratedPages -update
+    go test . -run TestPackageTable -update
+    git diff --stat docs
 
 # Take over a changed tool schema; look at the diff before you commit it.
 golden:

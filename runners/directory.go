@@ -105,9 +105,9 @@ func (d Directory) write(name string, mode fs.FileMode, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Left returns what a program left that was given files besides its own file: what
-// its session keeps, or without a session what [LeftFiles] returns.
-func (d Directory) Left(s *Session, own File, files []File) (Left, error) {
+// LeftIn returns what a program left in a directory that was given files besides its own
+// file: what its session keeps, or without a session what [LeftFiles] returns.
+func LeftIn(d fs.FS, s *Session, own File, files []File) (Left, error) {
 	if s != nil {
 		return s.Leave(d, own)
 	}

@@ -18,7 +18,6 @@ type File struct {
 	Path     string // relative, slash-separated, inside the working directory
 	Data     []byte
 	Modified time.Time // zero: when it is written
-	Asset    bool      // it is data, whatever its name: the program imports and runs it nowhere
 	Runs     bool      // it may be executed, whatever it begins with
 }
 

@@ -43,10 +43,6 @@ type Outcome struct {
 	Files           []LeftFile `json:"files,omitempty"`
 	FilesOmitted    int        `json:"files_omitted,omitempty"`
 
-	// Missed are the paths in the working directory that the program looked for and
-	// that were not there, if the request's Misses is set.
-	Missed []string `json:"-"`
-
 	// Note is what the program's author should know besides, a sentence.
 	Note string `json:"note,omitempty"`
 

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"coderunner/internal/netpolicy"
+	"coderunner/internal/project"
 )
 
 // Request is one program to run.
@@ -15,14 +16,14 @@ type Request struct {
 	Language Language
 	Code     string
 	Filename string   // as tracebacks show it; "" means main.py, main.js, main.ts, …
-	Below    bool     // Filename is its path below the working directory, not only its name
-	Dir      string   // the working directory, below that of the files; in Python and bash
-	Unlisted bool     // nobody gave it that name, so directory listings leave it out
 	Packages []string // "pydantic>=2", "npm:zod@3"
 	Args     []string
-	Own      []string // names of modules that no package is installed for; in Python
-	Files    []File   // written to the working directory before the run
+	Files    []File // written to the working directory before the run
 	Limits   Limits
+
+	// Project, if not nil, is a directory of the host that the program sees as its own. Files
+	// are written over it.
+	Project *project.View
 
 	// Stdin is the program's standard input; nil is empty. It is read from a
 	// goroutine of its own, and a Read that blocks may outlive the run: the
@@ -44,10 +45,6 @@ type Request struct {
 	// Printed, if not nil, gets what the program prints on both streams as it
 	// comes, from any goroutine, and must return quickly. It changes no limit.
 	Printed func(p []byte)
-
-	// Misses has Python and bash note what the program looks for in its working
-	// directory and is not there.
-	Misses bool
 
 	// Locked refuses every package that is not in the program's inline lock,
 	// with the hash that is stated there.

@@ -26,6 +26,10 @@ type Session struct {
 	// leaves.
 	Before, After string
 
+	// Unnamed reports that nobody gave the program the name of its file, so directory
+	// listings leave it out.
+	Unnamed bool
+
 	// Files are what the working directory has before the program, a directory
 	// before its entries. Request.Files are written over them.
 	Files []SessionFile

@@ -17,6 +17,9 @@ var (
 	asksInShell  = regexp.MustCompile(`\$\{([A-Za-z_]\w*):?[-=?+]`)
 )
 
+// maxAsked bounds the variables that are looked up.
+const maxAsked = 1000
+
 // everywhere are variables that each program has, or that each host has for itself.
 var everywhere = []string{"HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "TMPDIR", "USER"}
 
@@ -28,7 +31,7 @@ func tellVariables(req runners.Request, sees func(name, value string) bool, warn
 		if l == runners.Bash {
 			asks = asksInShell
 		}
-		for _, m := range asks.FindAllStringSubmatch(code, maxLookups) {
+		for _, m := range asks.FindAllStringSubmatch(code, maxAsked) {
 			name := strings.Join(m[1:], "")
 			if value := os.Getenv(name); value != "" && !sees(name, value) && !slices.Contains(everywhere, name) {
 				names = append(names, name)

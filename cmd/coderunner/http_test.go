@@ -143,6 +143,32 @@ func (c *httpClient) python(ctx context.Context, session, code string) (string, 
 	return c.call(ctx, "run_code", arguments)
 }
 
+// TestServeHTTPNames has a server that is called by a name, and by a page.
+func TestServeHTTPNames(t *testing.T) {
+	s := startHTTP(t, []string{"CODE_RUNNER_OFFLINE=1", "CODE_RUNNER_HTTP_TOKEN=a-token-of-32-random-characters!"}, "--http-hosts", "mcp.test", "--http-origins", "https://page.test")
+	for _, c := range []struct {
+		host, origin string
+		refused      bool
+	}{{"mcp.test", "https://page.test", false}, {"mcp.test", "", false}, {"other.test", "", true}, {"mcp.test", "https://other.test", true}} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = c.host
+		if c.origin != "" {
+			req.Header.Set("Origin", c.origin)
+		}
+		answer, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if (answer.StatusCode == http.StatusForbidden) != c.refused {
+			t.Errorf("%+v: %s", c, answer.Status)
+		}
+	}
+}
+
 // TestServeHTTP is the README's command: a token in a file, programs, and an end that
 // lets them finish.
 func TestServeHTTP(t *testing.T) {

@@ -60,11 +60,11 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 	if err != nil {
 		return err
 	}
-	o.flat = true
 	req, cells, err := newRequest(ctx, cfg, o, file, nil)
 	if err != nil {
 		return err
 	}
+	defer req.Project.Close()
 	if cells != nil {
 		return errors.New("lock: a notebook cannot be locked; save its code as a program")
 	}

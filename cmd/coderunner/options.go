@@ -25,9 +25,7 @@ type runOptions struct {
 	dirs     []string
 
 	unlimited bool   // no --max-output was given
-	above     bool   // files above the current directory keep their paths
-	flat      bool   // the program's directory is the working directory, also if it looks above that
-	reads     bool   // the policy shows programs files of the host
+	isolated  bool   // the program sees what it imports, and what files and dirs name
 	notSeen   string // what to print about a file that the program did not find
 }
 
@@ -40,8 +38,8 @@ func addLanguage(cmd *cobra.Command, to *string) {
 
 // addFiles adds the flags for a program's files to a command.
 func addFiles(cmd *cobra.Command, o *runOptions) {
-	cmd.Flags().StringArrayVar(&o.files, "file", nil, "`PATH` of a file for the program; may be repeated")
-	cmd.Flags().StringArrayVar(&o.dirs, "dir", nil, "`PATH` of a directory for the program, with all but hidden files and node_modules; may be repeated")
+	cmd.Flags().StringArrayVar(&o.files, "file", nil, "`PATH` of a file for the program, also a hidden one; may be repeated")
+	cmd.Flags().StringArrayVar(&o.dirs, "dir", nil, "`PATH` of a directory for the program, also an ignored one; may be repeated")
 }
 
 // needFile refuses a command line without a file, or with more than the command

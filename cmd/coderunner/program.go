@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -72,33 +71,15 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 			return req, nil, err
 		}
 	}
-	if req.Below = o.session == "" && !o.flat && looksUp(file, req.Code, req.Language); req.Below {
-		req.Filename = filepath.ToSlash(filepath.Clean(file))
-	} else if file != "-" && file != "" {
-		req.Filename = filepath.Base(file)
-	}
-	o.reads = showsFiles(cfg.Permissions)
-	if in != nil && req.Below { // as Jupyter does
-		req.Dir = path.Dir(req.Filename)
-	}
-	o.above = !req.Below && o.session == "" && !o.flat && inCurrent(file) && (req.Language == runners.Python || req.Language == runners.Bash)
-	if req.Files, err = filesFor(o, file, req.Below, req.Code, req.Language, args, os.Stderr); err != nil {
+	if req.Project, req.Files, err = openProject(o, cfg.CacheDir, file, req.Language, in != nil); err != nil {
 		return req, nil, err
 	}
-	if req.Language == runners.Python && !req.Below && file != "" && file != "-" {
-		req.Own = ownAbove(file, req.Code)
-	}
-	placeAbove(&req)
+	req.Filename = req.Project.Program
 	if file != "-" {
 		req.Stdin = programStdin(os.Stdin, req.Language)
 		req.Terminal = req.Stdin != nil && term.IsTerminal(int(os.Stdin.Fd()))
 	}
 	return req, in, nil
-}
-
-// showsFiles reports whether a policy shows programs files of the host.
-func showsFiles(permissions []string) bool {
-	return slices.ContainsFunc(permissions, func(p string) bool { return strings.HasPrefix(p, "--allow-read") || p == "--allow-all" || p == "-A" })
 }
 
 // readFile reads at most limit bytes of a file, or of our stdin if that is "-".

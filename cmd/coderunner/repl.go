@@ -53,16 +53,15 @@ type replOptions struct {
 	language runners.Language
 	session  string
 	packages []string
-	named    runOptions // whose files are those of the session
+	named    runOptions // whose files are the session's, too
 	out      string
 }
 
-// repl is what statements get files for: see replfiles.go.
+// repl is what a REPL is shown with.
 type repl struct {
 	replOptions
 	store          *session.Store
 	stdout, stderr *stream
-	given          map[string]bool // the paths of files that the session was given
 }
 
 // temporary is the name of the session of a repl that has no other.
@@ -88,9 +87,11 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 	if p.store, err = cfg.OpenSessions(b.Cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err != nil {
 		return err
 	}
-	if p.given, err = p.has(ctx); err != nil {
+	view, files, err := openProject(o.named, cfg.CacheDir, "", o.language, false)
+	if err != nil {
 		return err
 	}
+	defer view.Close()
 	typed := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
 	if typed {
 		defer onSignal(func(s syscall.Signal) bool { return s == syscall.SIGINT })() // between statements, too
@@ -100,9 +101,9 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 		Language: o.language, Runner: b.Runners[o.language], Store: p.store, Session: p.session, Packages: o.packages, Limits: cfg.Limits,
 		Terminal: typed, Stdout: evalloop.Stream{Writer: p.stdout, Line: p.stdout.printLine}, Stderr: evalloop.Stream{Writer: p.stderr, Line: p.stderr.printLine},
 		Progress: showProgress, Interrupts: p.interrupts, Save: p.save,
-		Explain:  func(out *runners.Outcome) string { return endText(out, cfg.Limits, notSeen(out.Error, ".", nil)) },
+		Explain:  func(out *runners.Outcome) string { return endText(out, cfg.Limits, missedLine(view)) },
 		Describe: func(f runners.LeftFile) string { return fmt.Sprintf("%s (%s)", printable(f.Path), humanSize(f.Size)) },
-		Files:    p.filesFor, Gave: p.gave,
+		Project:  view, Files: files,
 	})
 	if exit, ok := errors.AsType[*evalloop.Exit](err); ok && exit.Code == 0 {
 		return nil

@@ -106,7 +106,7 @@ func TestReplInterrupt(t *testing.T) {
 		{"echo go $x; sleep 60\r", "\r\ngo 5\r\n"},
 		{"\x03", "\r\ncoderunner: interrupted; the session is as before\r\n> "},
 		{"alias greet='echo hello'\r", "hello'\r\n> "},
-		{"greet you\r", "\nhello you\r\n"},
+		{"greet you\r", "\nhello you\r\n> "},
 		{"trap 'echo bye' INT; bash -c \"echo go $x; sleep 60\"; echo then\r", "\r\ngo 5\r\n"},
 		{"\x03", "bye\r\nthen\r\n> "},
 	} {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -30,10 +29,10 @@ func newRun(cfg *Config) *cobra.Command {
 			"last expression; its stdin is ours. The exit code is the program's; 124 means that a\n" +
 			"limit ended it, 125 that it could not be run. Ctrl-C is the program's; one that does\n" +
 			"nothing about it ends with 130, and a second Ctrl-C ends any.\n\n" +
-			"The program has a directory of its own, with copies of the files beside it that it\n" +
-			"imports or that its text names (open(\"data.csv\"), glob(\"logs/**/*.log\")), also from the\n" +
-			"current directory if it is below that, and of what an ARG names below the current\n" +
-			"directory. It sees no other file of ours.",
+			"The program sees the current directory if FILE is below it or it has none, else the\n" +
+			"directory of FILE: everything but hidden files, what version control ignores, and\n" +
+			"node_modules, .venv and their like. It may change what it sees; the changes are its\n" +
+			"own until --out DIR takes them.",
 		Example: "  coderunner run --timeout 2m --package 'pydantic>=2' report.py 2026-11\n" +
 			"  coderunner run --allow-net=api.example.com fetch.py\n" +
 			"  coderunner run -c 'console.log(6 * 7)'",
@@ -70,6 +69,7 @@ func newRun(cfg *Config) *cobra.Command {
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` such as \"pydantic>=2\" or npm:zod@3; may be repeated")
 	cmd.Flags().BoolVar(&o.locked, "locked", false, `refuse packages that are not in the program's lock (see "coderunner lock")`)
 	addFiles(cmd, &o)
+	cmd.Flags().BoolVar(&o.isolated, "isolated", false, "show the program only FILE, what that imports, and what --file and --dir name")
 	cmd.Flags().StringVar(&o.out, "out", "", "`DIR` to write the program's files, plots and images to")
 	cmd.Flags().StringVar(&o.session, "session", "", "`NAME` of a session to go on in, with the variables and files of its earlier programs")
 	cmd.Flags().StringVar(&o.record, "record", "", "`FILE` to write the program's HTTP exchanges to (HAR)")
@@ -97,7 +97,8 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err != nil {
 		return err
 	}
-	req.Locked, req.Misses = o.locked, true
+	defer req.Project.Close()
+	req.Locked = o.locked
 	limit := cfg.Limits.Output
 	if o.unlimited {
 		limit = -1
@@ -121,19 +122,8 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	if err = errors.Join(err, b.Close(), b.SaveRecording()); err != nil {
 		return err
 	}
-	dir := "."
-	if file != "" && file != "-" {
-		dir = filepath.Dir(absolute(file))
-	}
-	o.notSeen = notSeen(out.Error, dir, req.Files)
 	cells.Locate(req.Filename, out.Error)
-	if line := tellMissed(file, req, out); line != "" {
-		o.notSeen = line
-	}
-	if o.notSeen == "" {
-		o.reads = showsFiles(cfg.Permissions)
-		o.notSeen = tellOutside(o, file, req)
-	}
+	o.notSeen = missedLine(req.Project)
 	if o.json && out.Note == "" {
 		out.Note = strings.TrimSpace(strings.TrimPrefix(o.notSeen, "coderunner: "))
 	}
@@ -141,7 +131,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		out.Error = nil // the shell has printed its own
 	}
 	for i, f := range out.Files { // as the program names them
-		if rel, ok := strings.CutPrefix(f.Path, req.Dir+"/"); ok {
+		if rel, ok := strings.CutPrefix(f.Path, req.Project.Dir+"/"); ok {
 			out.Files[i].Path = rel
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"coderunner/internal/sample"
 	"coderunner/internal/testcache"
 )
 
@@ -86,9 +87,7 @@ func TestCaseNames(t *testing.T) {
 
 // The real thing, once.
 func TestBench(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds coderunner and runs it beside its peer")
-	}
+	sample.Long(t) // builds coderunner and runs it beside its peer
 	var out strings.Builder
 	o := options{only: regexp.MustCompile(`^stdio/.*/hello`), rounds: 1, cache: filepath.Join(testcache.Dir(), "bench")}
 	if err := compare(t.Context(), o, &out, t.Output()); err != nil || strings.Count(out.String(), "\n") != 5 {

@@ -69,7 +69,7 @@ func TestFlippedBytes(t *testing.T) {
 		}
 	}
 	// What is made for later programs comes after the first.
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if made, _ := filepath.Glob(filepath.Join(dir, "trees", "deno-code", "*", "manifest")); made != nil {
 			break
 		}

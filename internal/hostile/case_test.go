@@ -345,7 +345,7 @@ func attackAll(t *testing.T, all []*runnertest.Case, mine string) {
 			quick = append(quick, c)
 		}
 	}
-	for _, c := range append(quick, sample.Of(t, 3, slow)...) {
+	for _, c := range append(quick, sample.Of(t, 5, slow)...) {
 		for _, lang := range c.Languages() {
 			if family(string(lang)) != mine {
 				continue

@@ -102,7 +102,7 @@ func TestRegistries(t *testing.T) {
 			attempt{"tarball " + name, javascript, "import '" + project + "'"})
 	}
 	t.Run("all", func(t *testing.T) {
-		for _, a := range sample.Of(t, 5, attempts) {
+		for _, a := range sample.Of(t, 8, attempts) {
 			t.Run(a.lang+" "+a.name, func(t *testing.T) {
 				t.Parallel()
 				o, text, err := s.run(arguments{Language: a.lang, Code: a.code, Timeout: 10})

@@ -103,7 +103,7 @@ func TestWheels(t *testing.T) {
 	r.project("yanked", `<a href="/files/yanked-1.0-py3-none-any.whl#sha256=`+wheeltest.SHA256(nil)+`" data-yanked="bad">yanked-1.0-py3-none-any.whl</a>`)
 	refuse("45", "yanked", "")
 
-	attempts = sample.Of(t, 3, attempts)
+	attempts = sample.Of(t, 5, attempts)
 	wanted := 0 // wheels
 	for _, a := range attempts {
 		wanted += map[string]int{"cyclea": 2, "shadows": 1}[a.project]

@@ -1,10 +1,12 @@
 package process
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -104,13 +106,30 @@ func gone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }
 
+// exiting reports whether a process has begun to end, which may take a while on a
+// busy machine. A process without memory of its own any more is root's alone.
+func exiting(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	// "PID (NAME) STATE PPID PGRP SESSION TTY TPGID FLAGS …", where NAME may be anything.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 7 {
+		return false
+	}
+	const flagExiting = 0x4 // PF_EXITING in linux/sched.h
+	flags, err := strconv.ParseUint(fields[6], 10, 64)
+	return err == nil && flags&flagExiting != 0
+}
+
 // nameless counts the unnamed files that the process has open, in memory or on a
 // disk.
 func (u *diskUse) nameless(p *Process) error {
 	name := fmt.Sprintf("/proc/%d/fd", p.Pid())
 	dir, err := unix.Open(name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		if p.visible && errors.Is(err, unix.EACCES) && !p.Exited() {
+		if p.visible && errors.Is(err, unix.EACCES) && !exiting(p.Pid()) {
 			return err
 		}
 		return nil // it has ended

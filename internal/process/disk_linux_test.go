@@ -214,6 +214,25 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestExiting has a process that has ended and that nobody has waited for, as one is
+// between its last instruction and its end.
+func TestExiting(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Wait() }()
+	if !awaitExit(cmd.Process) {
+		t.Fatal("its end cannot be waited for")
+	}
+	if !exiting(cmd.Process.Pid) {
+		t.Error("a process that has ended is not exiting")
+	}
+	if exiting(os.Getpid()) {
+		t.Error("this process is exiting")
+	}
+}
+
 // TestDiskAsNobody is TestDisk for a user who is not root: modes hold.
 func TestDiskAsNobody(t *testing.T) {
 	if os.Geteuid() != 0 {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 
+	"coderunner/internal/project"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
@@ -40,10 +41,9 @@ type Config struct {
 	// them, or by cancel. Restore ends that.
 	Interrupts func(cancel func()) Interrupts
 
-	// Files returns the files that a statement gets; Gave is told which the session
-	// has after it.
-	Files func(code string) ([]runners.File, error)
-	Gave  func([]runners.File, []runners.LeftFile)
+	// Project is the directory that statements see, and Files are more of them.
+	Project *project.View
+	Files   []runners.File
 	// Save writes an image that is not shown, under a name that n makes unique. It
 	// reports false if there is such a file.
 	Save func(n int, d runners.Display) (bool, error)
@@ -149,10 +149,7 @@ func (r *repl) evaluate(ctx context.Context, code string) error {
 		code = "(" + strings.TrimSpace(code) + ")"
 	}
 	req := runners.Request{Language: r.Language, Code: code, Packages: r.Packages, Limits: r.Limits, Stdout: r.Stdout.Writer, Stderr: r.Stderr.Writer}
-	var err error
-	if req.Files, err = r.Files(code); err != nil {
-		return err
-	}
+	req.Project, req.Files = r.Project, r.Files
 	stdin, give := r.in.during()
 	defer give()
 	if r.Language != runners.TypeScript && r.Language != runners.JavaScript || readsKeys(code) {
@@ -192,7 +189,7 @@ func (r *repl) evaluate(ctx context.Context, code string) error {
 		return &Exit{out.ExitCode}
 	}
 	if out.Continued != nil && out.Continued.Kept {
-		r.Gave(req.Files, out.Files)
+		r.Files = nil // it has them, and may have changed its own
 	}
 	return r.tellSession(out.Continued)
 }

@@ -172,17 +172,17 @@ func TestOutcomesFitTheOutputSchema(t *testing.T) {
 }
 
 // README.md shows an outcome that fits the schema, and names all of its keys.
-func TestReadmeShowsTheSchema(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+func TestPageShowsTheSchema(t *testing.T) {
+	page, err := os.ReadFile("../../docs/tool.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(readme), "as `structuredContent`")
-	text, _, _ = strings.Cut(text, "## Commands")
+	_, text, _ := strings.Cut(string(page), "as `structuredContent`")
+	text, _, _ = strings.Cut(text, "## Sessions")
 	_, shown, _ := strings.Cut(text, "```json\n")
 	shown, _, ok := strings.Cut(shown, "```")
 	if !ok {
-		t.Fatal("README.md shows no outcome")
+		t.Fatal("docs/tool.md shows no outcome")
 	}
 	var out answer.Structured
 	d := json.NewDecoder(strings.NewReader(shown))
@@ -198,7 +198,7 @@ func TestReadmeShowsTheSchema(t *testing.T) {
 		properties, _ := schema["properties"].(object)
 		for name, s := range properties {
 			if !strings.Contains(text, `"`+name+`"`) && !strings.Contains(text, "`"+name+"`") {
-				t.Errorf("README.md does not name %q", name)
+				t.Errorf("docs/tool.md does not name %q", name)
 			}
 			check(s.(object))
 		}

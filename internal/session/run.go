@@ -67,7 +67,7 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 		Rollback: c.Rollback, Leave: taken.leave,
 	}
 	if req.Filename == "" {
-		req.Filename, req.Unlisted = fmt.Sprintf("call_%d%s", before.Number+1, ending(req.Language)), true
+		req.Session.Unnamed, req.Filename = true, fmt.Sprintf("call_%d%s", before.Number+1, ending(req.Language))
 	}
 	out, err := run(ctx, req)
 	if err != nil {

@@ -70,10 +70,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err := j.resume(); err != nil {
 		return nil, err
 	}
-	if req.Misses {
-		if err := j.FS.WatchMisses(home); err != nil {
-			return nil, err
-		}
+	if v := req.Project; v != nil {
+		j.FS.Missing(func(name string, opens bool) { v.Looked(home, name, opens) })
 	}
 	ready := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -100,8 +98,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 // and is not listed.
 func program(req runners.Request) runners.File {
 	name := path.Base(req.Filename)
-	if req.Below {
-		name = req.Filename
+	if v := req.Project; v != nil && v.Program != "" {
+		name = v.Program
 	}
 	if req.Filename == "" {
 		name = "main.sh"
@@ -178,7 +176,7 @@ func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
 func (j *job) needsMachine() bool {
 	script := func(f runners.File) bool { return strings.HasSuffix(f.Path, ".sh") && startsPython.Match(f.Data) }
 	p := j.r.cfg.Policy
-	return len(j.req.Packages) > 0 || p.Net.Any() || j.req.Ask != nil && connects.MatchString(j.req.Code) || p.Read.Any() || startsPython.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, script)
+	return len(j.req.Packages) > 0 || j.projectStartsPython() || p.Net.Any() || j.req.Ask != nil && connects.MatchString(j.req.Code) || p.Read.Any() || startsPython.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, script)
 }
 
 // maxScanned is how many files are searched for imports.
@@ -189,8 +187,8 @@ const maxScanned = 200
 func (j *job) python() runners.Request {
 	req := runners.Request{
 		Language: runners.Python, Packages: j.req.Packages, Limits: j.req.Limits, Progress: j.req.Progress,
-		Files: slices.Clone(j.req.Files),
-		Ask:   j.req.AskHolding(func() (release func()) { return j.clock.Load().Hold() }),
+		Files: slices.Clone(j.req.Files), Project: j.req.Project,
+		Ask: j.req.AskHolding(func() (release func()) { return j.clock.Load().Hold() }),
 	}
 	found := shell.FindPython(string(j.own.Data))
 	if found == nil {
@@ -214,6 +212,7 @@ func (j *job) python() runners.Request {
 			req.Files = append(slices.DeleteFunc(req.Files, func(g runners.File) bool { return g.Path == name }), f)
 		}
 	}
+	j.addProjectPython(&req, found.Commands)
 	var code strings.Builder
 	for _, words := range found.Commands {
 		if list, err := json.Marshal(words); err == nil {
@@ -227,6 +226,11 @@ func (j *job) python() runners.Request {
 // fill writes the session's files, the request's and the script. An Outcome reports
 // that they exceed the memory limit.
 func (j *job) fill() (*runners.Outcome, error) {
+	if v := j.req.Project; v != nil {
+		if err := j.FS.MountCopy(home, v); err != nil {
+			return nil, err
+		}
+	}
 	if s := j.req.Session; s != nil {
 		for _, f := range s.Files {
 			if err := j.put(f); err != nil {
@@ -235,6 +239,9 @@ func (j *job) fill() (*runners.Outcome, error) {
 		}
 	}
 	for _, f := range append(j.req.Files[:len(j.req.Files):len(j.req.Files)], j.own) {
+		if j.projectHas(f) {
+			continue
+		}
 		at := path.Join(home, f.Path)
 		err := j.FS.MkdirAll(path.Dir(at), 0o755)
 		if err == nil {
@@ -247,7 +254,7 @@ func (j *job) fill() (*runners.Outcome, error) {
 			return j.full(err)
 		}
 	}
-	if j.req.Filename == "" || j.req.Unlisted {
+	if j.req.Filename == "" || j.req.Session != nil && j.req.Session.Unnamed {
 		return nil, j.FS.Unlist(path.Join(home, j.own.Path))
 	}
 	return nil, nil
@@ -303,10 +310,9 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 			f.Close()
 		}
 	}()
-	name := strings.TrimPrefix(strings.TrimPrefix(j.own.Path, j.req.Dir), "/")
 	main, err := j.Kernel.Main(kernel.Exec{
-		Path: "/bin/bash", Args: append([]string{"bash", name}, j.req.Args...), Env: j.environment(),
-		Dir: path.Join(home, j.req.Dir), Umask: umask, Files: files,
+		Path: "/bin/bash", Args: append([]string{"bash", j.own.Path}, j.req.Args...), Env: j.environment(),
+		Dir: home, Umask: umask, Files: files,
 	})
 	if err != nil {
 		return 0, nil, err
@@ -325,7 +331,7 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 
 // environment is the script's.
 func (j *job) environment() []string {
-	env := []string{"PATH=" + kernel.DefaultPath, "HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TMPDIR=/tmp", "PWD=" + path.Join(home, j.req.Dir)}
+	env := []string{"PATH=" + kernel.DefaultPath, "HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TMPDIR=/tmp", "PWD=" + home}
 	for _, name := range j.r.cfg.Policy.Env.List {
 		if value, ok := os.LookupEnv(name); ok && j.r.cfg.Policy.HostEnv(name) {
 			env = append(env, name+"="+value)
@@ -336,8 +342,7 @@ func (j *job) environment() []string {
 
 // leave takes the files that the script left.
 func (j *job) leave(o *runners.Outcome) error {
-	o.Missed = j.FS.Misses()
-	dir, err := fs.Sub(j.FS.FS(), home[1:])
+	dir, err := j.FS.Changes(home)
 	if err != nil {
 		return err
 	}

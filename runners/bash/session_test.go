@@ -117,7 +117,7 @@ func TestSessionDescriptors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "contents")
 	call := func(code string, files ...runners.SessionFile) *runners.Outcome {
 		t.Helper()
-		o, err := r.Run(t.Context(), runners.Request{Language: runners.Bash, Code: code, Filename: "call_1.sh", Unlisted: true, Session: &runners.Session{
+		o, err := r.Run(t.Context(), runners.Request{Language: runners.Bash, Code: code, Filename: "call_1.sh", Session: &runners.Session{Unnamed: true,
 			Key: "s", Before: kept, After: "2", Save: save, Files: files,
 			Saved: func() (map[string]string, error) {
 				return map[string]string{"state.sh": filepath.Join(save, "state.sh")}, nil

@@ -109,7 +109,7 @@ func (a *analysis) resolve(files []runners.File, earlier ...deps.Module) error {
 	a.files = slices.Clone(files)
 	a.parsed = map[int]*jsparse.Program{}
 	for n, file := range files {
-		if file.Asset || !slices.Contains(extensions, path.Ext(file.Path)) {
+		if !slices.Contains(extensions, path.Ext(file.Path)) {
 			continue
 		}
 		p := jsparse.Parse(string(file.Data), options(file.Path, false))
@@ -149,13 +149,19 @@ func programName(req runners.Request) (main, shown string, err error) {
 	if base == "" {
 		return "", "", runners.BadArgument("language", "is %q, which Deno does not run: use javascript or typescript.", req.Language)
 	}
+	if v := req.Project; v != nil && v.Program != "" {
+		main = v.Program
+		if ext := path.Ext(main); !slices.Contains(extensions, ext) {
+			main = free(v, path.Join(path.Dir(main), base))
+		} else if !plainName.MatchString(path.Base(main)) {
+			main = free(v, path.Join(path.Dir(main), "main"+ext))
+		}
+		return main, v.Program, nil
+	}
 	if req.Filename == "" {
-		return base, base, nil
+		return free(req.Project, base), base, nil
 	}
 	shown = path.Base(filepath.ToSlash(req.Filename))
-	if local := filepath.ToSlash(req.Filename); req.Below && runners.ValidPath(local) {
-		return local, local, nil
-	}
 	switch ext := path.Ext(shown); {
 	case !slices.Contains(extensions, ext): // Deno would not know what it is
 		return base, shown, nil

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"coderunner/internal/process"
+	"coderunner/internal/project"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 	"coderunner/runners/deno/deps"
@@ -24,11 +26,12 @@ type variant struct {
 	binary string
 	memory int64 // the limit, in bytes
 	ready  *Packages
-	merged bool // its stderr is its stdout
-	kept   bool // it runs the programs of a session, one after another
-	making bool // it loads packages to fill their databases
-	narrow bool // its only permissions are for what it loads
-	asks   bool // Deno allows all of the network, and the guard decides
+	merged bool            // its stderr is its stdout
+	kept   bool            // it runs the programs of a session, one after another
+	making bool            // it loads packages to fill their databases
+	narrow bool            // its only permissions are for what it loads
+	layout *project.Layout // whose grants it has; nil: there is none
+	asks   bool            // Deno allows all of the network, and the guard decides
 }
 
 // variantKey returns a key of the variant and of the environment of its processes,
@@ -39,7 +42,7 @@ func (l *launcher) variantKey(v variant) string {
 		return ""
 	}
 	env, _ := l.runEnv(l.cfg.Policy, "", "")
-	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, v.merged, v.kept, v.asks, env)
+	return fmt.Sprint(v.binary, info.Size(), info.ModTime().UnixNano(), v.memory, v.ready.dir, v.ready.locked, v.ready.npm, v.ready.remote, v.merged, v.kept, v.asks, v.layout.Key(), env)
 }
 
 // policy returns what the process may touch. A process that runs no program may
@@ -48,10 +51,15 @@ func (in *instance) policy() runners.Policy {
 	if in.variant.making || in.variant.narrow {
 		return runners.Policy{}
 	}
+	p := in.cfg.Policy
 	if in.variant.asks {
-		return asking(in.cfg.Policy)
+		p = asking(p)
 	}
-	return in.cfg.Policy
+	if read, deny := in.variant.layout.Grants(); len(read) > 0 && !p.Read.All && !p.DenyRead.All {
+		p.Read.List = slices.Concat(p.Read.List, read)
+		p.DenyRead.List = slices.Concat(p.DenyRead.List, deny)
+	}
+	return p
 }
 
 // launcher starts processes.

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"coderunner/internal/netpolicy"
+	"coderunner/internal/project"
 	"coderunner/runners"
 )
 
 // job is one run in progress.
 type job struct {
 	analysis
+	layout *project.Layout // nil: there is none
 	leases *leases
 	req    runners.Request
 	binary string
@@ -45,11 +47,19 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	}
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = req.Progress.Serial()
+	layout := project.NewLayout(req.Project)
+	if layout != nil {
+		main, _, err := programName(req)
+		if err != nil {
+			return nil, err
+		}
+		req.Files = append(ownModules(layout, req, main), req.Files...)
+	}
 	a, err := r.analyze(req)
 	if i := r.cfg.Network.Intercept; i != nil && i.StandIns() && !supervised(r.cfg.Policy) {
 		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
 	}
-	j := &job{analysis: a, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
+	j := &job{analysis: a, layout: layout, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
 	j.asks = req.Ask != nil && canAsk(r.cfg.Policy)
 	if j.asks || supervised(r.cfg.Policy) {
 		network := r.cfg.Network
@@ -88,7 +98,7 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 // variant returns the variant of the job's process.
 func (j *job) variant() variant {
 	merged := j.req.Stdout != nil && j.req.Stdout == j.req.Stderr
-	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready.Packages, merged: merged, kept: j.req.Session != nil, asks: j.asks}
+	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready.Packages, merged: merged, kept: j.req.Session != nil, asks: j.asks, layout: j.layout}
 }
 
 // execute runs the job's program, or only loads it.
@@ -99,6 +109,10 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 			return nil, err
 		}
 		if err := in.dir.write(j.main, j.program.Text(), j.files); err != nil {
+			in.discard()
+			return nil, err
+		}
+		if err := in.dir.place(j.layout); err != nil {
 			in.discard()
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package deno
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,7 +46,7 @@ func (r *Runner) resolved(ctx context.Context, req runners.Request) (*job, *deps
 		var info *deps.Info
 		if info, err = r.modules(ctx, j, req.Code); err == nil {
 			j.program.Imports = info.Imports()
-			err = j.resolve(req.Files)
+			err = j.resolve(j.req.Files)
 		}
 	}
 	if err == nil {
@@ -68,7 +69,8 @@ func (r *Runner) modules(ctx context.Context, j *job, text string) (info *deps.I
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	if err := os.WriteFile(filepath.Join(dir, j.main), []byte(text), 0o600); err != nil {
+	main := filepath.Join(dir, filepath.FromSlash(j.main))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(main), 0o700), os.WriteFile(main, []byte(text), 0o600)); err != nil {
 		return nil, err
 	}
 	return r.installer.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})

@@ -1,9 +1,12 @@
 package deno
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
 )
@@ -40,7 +43,7 @@ func TestMachineCode(t *testing.T) {
 // Their parts for other systems are of no matter, whether or not a registry has them.
 func TestNative(t *testing.T) {
 	r := open(t, "", nil)
-	for code, want := range map[string]string{
+	programs := map[string]string{
 		`import "npm:vite@8"`:         `vite needs the machine code of rolldown, which the permissions of this server do not include (--allow-ffi); rollup and "vite@7"`,
 		`import "npm:rolldown@1.3.2"`: "rolldown has machine code, which the permissions of this server do not include (--allow-ffi); rollup",
 		`import { encode } from "npm:cbor-x@1.6.6"; throw Error("encoded " + encode([1]).length)`: "encoded 2",
@@ -52,7 +55,9 @@ func TestNative(t *testing.T) {
 		`import { build } from "esbuild"; await build({ stdin: { contents: 'import "x"' }, bundle: true, write: false, logLevel: "silent" })`: "no node_modules",
 		`require("child_process").execFileSync("/x/esbuild-wasm/1/bin/other", ["--version"])`:                                                 "--allow-run",
 		`import "drizzle-orm/libsql"`: "@libsql has machine code",
-	} {
+	}
+	for _, code := range sample.Of(t, 2, slices.Sorted(maps.Keys(programs))) {
+		want := programs[code]
 		if o := run(t, r, runners.Request{Code: code}); o.Status != runners.Failed || o.Error == nil || !strings.Contains(o.Error.Message, want) {
 			t.Errorf("%s: %s %+v, want %s", code, o.Status, o.Error, want)
 		} else if (strings.Contains(want, "provide an export") || strings.Contains(want, "libsql")) && o.Error.Line != 1 {

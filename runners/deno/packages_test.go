@@ -53,7 +53,7 @@ format + width + "x" + height`, nil, `"png20x10"`, []string{"sharp@", "@img/shar
 sharp({ create: { width: 8, height: 8, channels: 3, background: "red" } }).jpeg().toBuffer().then((jpeg) => jpeg.length > 100)`, nil, `true`, []string{"sharp@", "@img/sharp-wasm32@"}},
 		{"unused", "1", []string{"npm:zod@3"}, "1", []string{"zod@3."}},
 	}
-	for _, tt := range append(tests[:1:1], sample.Of(t, 2, tests[1:])...) {
+	for _, tt := range append(tests[:1:1], sample.Of(t, 3, tests[1:])...) {
 		t.Run(tt.name, func(t *testing.T) {
 			req := runners.Request{Code: tt.code, Packages: tt.packages}
 			for range 2 {

@@ -114,7 +114,7 @@ func (k *kept) present() (all []runners.SessionFile, err error) {
 		return nil, errReplaced
 	}
 	defer root.Close()
-	dir := runners.Directory{Root: root}
+	dir := k.dir.placed.Changed(runners.Directory{Root: root})
 	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == "." {
 			return err
@@ -129,7 +129,7 @@ func (k *kept) present() (all []runners.SessionFile, err error) {
 			f.Mode |= 0o700
 		case f.Mode&fs.ModeSymlink != 0:
 			f.Mode = fs.ModeSymlink | fs.ModePerm
-			f.Target, err = dir.ReadLink(name)
+			f.Target, err = fs.ReadLink(dir, name)
 		case f.Mode.IsRegular():
 			f.Mode |= 0o600
 			f.SHA256, f.Size, err = runners.FileSHA256(dir, name, math.MaxInt64)

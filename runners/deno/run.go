@@ -68,6 +68,7 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
 	r.reached(o, j.net, end.report.refused)
+	j.placed(o)
 	j.explain(o)
 	switch {
 	case end.runtimeFailed():

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"coderunner/internal/procdir"
+	"coderunner/internal/project"
 	"coderunner/runners"
 	"coderunner/runners/deno/standins"
 )
@@ -134,7 +135,8 @@ type runDir struct {
 	path string        // base/rN
 	made []fs.FileInfo // of dirs when they were made; nil if there are none
 
-	linked bool // denoDir is as link made it
+	linked bool           // denoDir is as link made it
+	placed project.Placed // in work
 }
 
 func (f *runDir) work() string   { return filepath.Join(f.path, "work") }
@@ -197,6 +199,7 @@ func (f *runDir) giveBack(keep bool) error {
 			return fmt.Errorf("remove the working directory: %w", err)
 		}
 	}
+	f.placed = nil
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
 	f.of.free = append(f.of.free, f)
@@ -252,6 +255,30 @@ func (f *runDir) write(main, source string, files []runners.File) error {
 	return runners.Directory{Root: root}.Write(append([]runners.File{{Path: main, Data: []byte(source)}}, files...)...)
 }
 
+// place puts a project into the working directory.
+func (f *runDir) place(l *project.Layout) (err error) {
+	root := f.open()
+	if root == nil {
+		return errReplaced
+	}
+	defer root.Close()
+	f.placed, err = l.Place(root)
+	return err
+}
+
+// restamp takes files of the project that were written once more, with their edits, for what
+// the project has.
+func (f *runDir) restamp(files []runners.File) {
+	root := f.open()
+	if root == nil {
+		return
+	}
+	defer root.Close()
+	for _, file := range files {
+		f.placed.Restamp(root, file.Path)
+	}
+}
+
 // left returns what a program left in its working directory, if that is still the
 // one that it was given.
 func (f *runDir) left(s *runners.Session, own runners.File, given []runners.File) (runners.Left, error) {
@@ -260,7 +287,7 @@ func (f *runDir) left(s *runners.Session, own runners.File, given []runners.File
 		return runners.Left{}, nil
 	}
 	defer root.Close()
-	return runners.Directory{Root: root}.Left(s, own, given)
+	return runners.LeftIn(f.placed.Changed(runners.Directory{Root: root}), s, own, given)
 }
 
 // remove removes a program's own file.

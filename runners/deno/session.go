@@ -105,6 +105,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	if err := s.k.arrangeFiles(s.req.Session.Files, s.files); err != nil {
 		return nil, s.drop(err)
 	}
+	s.k.dir.restamp(s.files)
 	end, err := s.call(ctx, s.k, s.job)
 	if err != nil {
 		return nil, s.drop(err)
@@ -122,6 +123,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
 	s.Runner.reached(o, s.net, end.report.refused)
+	s.placed(o)
 	s.job.explain(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
 }
@@ -251,7 +253,10 @@ func (s *continuing) start(ctx context.Context) error {
 		release = func() {}
 	}
 	s.k = &kept{instance: in, names: map[string]int{}, scripts: map[string]script{}, key: s.req.Session.Key, release: release}
-	return nil
+	if s.layout == nil {
+		return nil
+	}
+	return in.dir.place(s.layout)
 }
 
 // ownFile matches what a program finds its own file by. Others do without one, since V8 gets
@@ -268,7 +273,7 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 	j.scripts = k.scripts
 	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
 	var own []runners.File
-	if !j.req.Unlisted || ownFile.MatchString(j.req.Code) {
+	if !j.req.Session.Unnamed || ownFile.MatchString(j.req.Code) {
 		own = []runners.File{{Path: j.main, Data: []byte(j.program.Edited())}}
 	}
 	if err := k.arrangeFiles(k.files, own); err != nil {

@@ -1,9 +1,12 @@
 package deno
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/runners"
 )
 
@@ -76,7 +79,7 @@ func TestSqlite3(t *testing.T) {
 	if o.Stdout != sqlite3Want || o.Status != runners.Succeeded {
 		t.Errorf("%s %+v\n%s", o.Status, o.Error, o.Stdout)
 	}
-	for code, want := range map[string]string{
+	programs := map[string]string{
 		`import { DataTypes, Sequelize } from "sequelize"; const s = new Sequelize("sqlite::memory:", { logging: false });
 const U = s.define("U", { e: { type: DataTypes.STRING, unique: true } }); await s.sync(); await U.create({ e: "a" });
 console.log(await U.count(), (await U.create({ e: "a" }).catch((e) => e)).name)`: "1 SequelizeUniqueConstraintError\n",
@@ -86,8 +89,9 @@ await k.schema.createTable("t", (t) => t.increments("id")); console.log(await k(
 await db.exec("CREATE TABLE t(a)"); console.log((await db.run("INSERT INTO t VALUES (?)", 3)).lastID, await db.all("SELECT * FROM t"))`: "1 [ { a: 3 } ]\n",
 		`import sqlite3 from "sqlite3"; new sqlite3.Database("/etc/passwd", (e) => console.log(!!e)); new sqlite3.Database("file:///etc/passwd", (e) => console.log(!!e));
 const db = new sqlite3.Database(":memory:"); db.run("ATTACH '/etc/passwd' AS a", (e) => console.log(!!e)); db.run("VACUUM INTO '/var/x.db'", (e) => console.log(!!e))`: "true\ntrue\ntrue\ntrue\n",
-	} {
-		if o := run(t, r, runners.Request{Code: code, Language: runners.TypeScript}); o.Stdout != want {
+	}
+	for _, code := range sample.Of(t, 2, slices.Sorted(maps.Keys(programs))) {
+		if o := run(t, r, runners.Request{Code: code, Language: runners.TypeScript}); o.Stdout != programs[code] {
 			t.Errorf("%s\n%s %+v\n%s", code, o.Status, o.Error, o.Stdout)
 		}
 	}

@@ -1,9 +1,12 @@
 package deno
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/runners"
 )
 
@@ -96,7 +99,7 @@ func TestBetterSqlite(t *testing.T) {
 			}
 		}
 	})
-	for name, code := range map[string]string{
+	mappers := map[string]string{
 		"drizzle": `import Database from "better-sqlite3"; import { drizzle } from "drizzle-orm/better-sqlite3"; import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core"; import { eq } from "drizzle-orm";
 const sqlite = new Database(":memory:"), db = drizzle({ client: sqlite }), users = sqliteTable("users", { id: integer("id").primaryKey(), name: text("name") });
 sqlite.exec("CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT)");
@@ -104,9 +107,10 @@ db.insert(users).values([{ name: "a" }, { name: "b" }]).run();
 console.log(db.select().from(users).where(eq(users.name, "b")).all().length, db.insert(users).values({ name: "c" }).returning().get().id);`,
 		"knex": `const knex = require("knex")({ client: "better-sqlite3", connection: { filename: ":memory:" }, useNullAsDefault: true });
 (async () => { await knex.schema.createTable("u", (t) => { t.increments("id"); t.string("name") }); await knex("u").insert([{ name: "a" }, { name: "b" }]); console.log((await knex("u").where("name", "b")).length, (await knex("u").insert({ name: "c" }))[0]); await knex.destroy() })();`,
-	} {
+	}
+	for _, name := range sample.Of(t, 2, slices.Sorted(maps.Keys(mappers))) {
 		t.Run(name, func(t *testing.T) {
-			if o := run(t, r, runners.Request{Code: code}); o.Stdout != "1 3\n" {
+			if o := run(t, r, runners.Request{Code: mappers[name]}); o.Stdout != "1 3\n" {
 				t.Errorf("%s %+v\n%s\n%s", o.Status, o.Error, o.Stdout, o.Stderr)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/runners"
 )
 
@@ -13,7 +14,7 @@ import (
 func TestRegisteredTests(t *testing.T) {
 	r := open(t, "", nil)
 	const node = "import test, { describe, it, before, beforeEach } from 'node:test'; import assert from 'node:assert';\n"
-	for _, tt := range []struct {
+	for _, tt := range sample.Of(t, 3, []struct {
 		name, code string
 		status     runners.Status
 		stdout     string // a regular expression
@@ -71,7 +72,7 @@ func TestRegisteredTests(t *testing.T) {
 			`(?s)  a \.\.\. FAILED.*  b \.\.\. ok.*c \.\.\. FAILED.*d \.\.\. ok.*e \.\.\. ok.*at least one assertion to be called but received none\.\n    at .*main.ts:1.*two assertions to be called but received one assertion call`},
 		{"polled", "import { expect, it } from 'vitest'; it('a', async () => { let n = 0; await expect.poll(() => ++n).toBe(3); await expect.poll(() => n++).not.toBe(3); expect(n).toBe(5) }); it('b', () => { expect.unreachable('no way') })", runners.Failed, `(?s)a \.\.\. ok.*error: Error: no way`},
 		{"thrown before", "Deno.test('a', () => {}); throw new Error('top')", runners.Failed, `^$`},
-	} {
+	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			o := run(t, r, runners.Request{Code: tt.code})
 			code := map[runners.Status]int{runners.Succeeded: 0, runners.Failed: 1}[tt.status]

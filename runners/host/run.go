@@ -13,6 +13,7 @@ import (
 
 	"coderunner/internal/procdir"
 	"coderunner/internal/process"
+	"coderunner/internal/project"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
 )
@@ -41,17 +42,22 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	defer func() { _ = procdir.RemoveAll(dir) }() // the runner's Close tries again
 	own := runners.File{Path: mainFile(req, r.ending), Data: []byte(req.Code)}
 	work := filepath.Join(dir, "work")
-	if err := fill(work, req, own); err != nil {
+	layout := project.NewLayout(req.Project)
+	placed, err := fill(work, layout, req, own)
+	if err != nil {
 		return nil, err
 	}
-	p, err := process.Start(r.command(dir, work, own.Path, req))
+	command := r.command(dir, work, own.Path, req)
+	read, _ := layout.Grants()
+	command.Spec.Read = append(command.Spec.Read, read...)
+	p, err := process.Start(command)
 	if err != nil {
 		return nil, err
 	}
 	end := &ending{limits: req.Limits}
 	end.usage.PrepareMS = time.Since(begun).Milliseconds()
 	r.attend(ctx, p, req, dir, end)
-	if err := end.take(work, req, own); err != nil {
+	if err := end.take(work, placed, req, own); err != nil {
 		return nil, err
 	}
 	return end.outcome(), nil
@@ -59,32 +65,38 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 
 // mainFile returns the name of the program's file.
 func mainFile(req runners.Request, ending string) string {
+	if v := req.Project; v != nil && v.Program != "" {
+		return v.Program
+	}
 	if req.Filename != "" && filepath.Base(req.Filename) == req.Filename {
 		return req.Filename
 	}
 	return "main" + ending
 }
 
-// fill makes the working directory: what the session has, the request's files and
-// the program.
-func fill(work string, req runners.Request, own runners.File) error {
+// fill makes the working directory: what the session has, the request's files, the program
+// and the project.
+func fill(work string, layout *project.Layout, req runners.Request, own runners.File) (project.Placed, error) {
 	for _, dir := range []string{work, filepath.Join(filepath.Dir(work), "tmp")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
-			return fmt.Errorf("make the working directory: %w", err)
+			return nil, fmt.Errorf("make the working directory: %w", err)
 		}
 	}
 	root, err := os.OpenRoot(work)
 	if err != nil {
-		return fmt.Errorf("make the working directory: %w", err)
+		return nil, fmt.Errorf("make the working directory: %w", err)
 	}
 	defer root.Close()
 	d := runners.Directory{Root: root}
 	if s := req.Session; s != nil {
 		if err := d.Arrange(nil, s.Files); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return d.Write(append(req.Files[:len(req.Files):len(req.Files)], own)...)
+	if err := d.Write(append(req.Files[:len(req.Files):len(req.Files)], own)...); err != nil {
+		return nil, err
+	}
+	return layout.Place(root)
 }
 
 // command returns the confined process of a program.
@@ -139,7 +151,7 @@ func (r *Runner) attend(ctx context.Context, p *process.Process, req runners.Req
 }
 
 // take takes the files that the program left.
-func (e *ending) take(work string, req runners.Request, own runners.File) error {
+func (e *ending) take(work string, placed project.Placed, req runners.Request, own runners.File) error {
 	root, err := os.OpenRoot(work)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the program has removed it
@@ -148,7 +160,7 @@ func (e *ending) take(work string, req runners.Request, own runners.File) error 
 		return fmt.Errorf("read the working directory: %w", err)
 	}
 	defer root.Close()
-	left, err := runners.Directory{Root: root}.Left(req.Session, own, req.Files)
+	left, err := runners.LeftIn(placed.Changed(runners.Directory{Root: root}), req.Session, own, req.Files)
 	e.files, e.filesOmitted = left.Changed, left.Omitted
 	return err
 }

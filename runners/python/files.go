@@ -1,7 +1,6 @@
 package python
 
 import (
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -9,18 +8,24 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/site"
 )
 
 // mountAll mounts the program's files and packages. A snapshot with packages and
 // a session's interpreter have some already.
 func (j *job) mountAll() error {
 	begun := time.Now()
-	defer func() { j.pk.spent(begun) }()
+	defer func() { j.pk.Spent(begun) }()
 	if j.snapshot == nil || j.saved != nil {
-		for _, m := range j.pk.newMounts() {
+		for _, m := range j.pk.NewMounts() {
 			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
 				return err
 			}
+		}
+	}
+	if j.continued == nil {
+		if err := j.mountProject(); err != nil {
+			return err
 		}
 	}
 	for _, f := range j.req.Files {
@@ -34,8 +39,8 @@ func (j *job) mountAll() error {
 	if err := j.writeProgram(); err != nil {
 		return err
 	}
-	j.pk.show = func(p resolver.Package) error {
-		for _, m := range packageMounts(p) {
+	j.pk.Show = func(p resolver.Package) error {
+		for _, m := range site.Mounts(p) {
 			if err := j.in.Mount(m.Dir, m.Tree); err != nil {
 				return err
 			}
@@ -48,8 +53,16 @@ func (j *job) mountAll() error {
 	return j.host.Mount(j.in)
 }
 
+// mountProject shows the directory that the program sees as its own.
+func (j *job) mountProject() error {
+	if j.req.Project == nil {
+		return nil
+	}
+	return j.procs.FS.MountCopy(pyodide.Home, j.req.Project)
+}
+
 // writeProgram writes the program's file, which pytest, inspect and others read,
-// unless the request has a file of that name.
+// unless the request or the project has such a file.
 func (j *job) writeProgram() error {
 	name := shownName(j.req)
 	if slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
@@ -57,7 +70,12 @@ func (j *job) writeProgram() error {
 	}) {
 		return nil
 	}
-	if err := j.in.WriteFile(name, []byte(j.req.Code)); err != nil || !j.req.Unlisted || strings.Contains(j.req.Code, "__file__") || strings.Contains(j.req.Code, "def test") {
+	if v := j.req.Project; v != nil && v.Program == name {
+		if data, err := v.ReadFile(name, int64(len(j.req.Code))+1); err == nil && string(data) == j.req.Code {
+			return nil
+		}
+	}
+	if err := j.in.WriteFile(name, []byte(j.req.Code)); err != nil || j.continued == nil || !j.req.Session.Unnamed || strings.Contains(j.req.Code, "__file__") || strings.Contains(j.req.Code, "def test") {
 		return err // what uses a program's own file, such as pytest, may list it
 	}
 	return j.in.Unlist(name)
@@ -65,8 +83,7 @@ func (j *job) writeProgram() error {
 
 // leave takes the files that the program left.
 func (j *job) leave() error {
-	j.missed = j.procs.FS.Misses()
-	home, err := fs.Sub(j.in.Files(), pyodide.Home[1:])
+	home, err := j.procs.FS.Changes(pyodide.Home)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,7 @@ package python
 import (
 	"context"
 	"fmt"
-	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +12,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/hint"
 	"coderunner/runners/python/imports"
+	"coderunner/runners/python/install"
 	"coderunner/runners/python/pypi"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
@@ -57,7 +56,7 @@ func (j *job) hint(e *runners.Error, res *pyodide.Result) string {
 // hintNeeds are the conditions of hint's rows for Python.
 func (j *job) hintNeeds(e *runners.Error) map[string]hint.Need {
 	refused := func(project string, v hint.Values) bool {
-		v["why"] = j.pk.whyNot(project)
+		v["why"] = j.pk.WhyNot(project)
 		v["refusal"] = refusal(project, v["why"])
 		return v["why"] != ""
 	}
@@ -69,7 +68,7 @@ func (j *job) hintNeeds(e *runners.Error) map[string]hint.Need {
 		"gone":      func(module string, v hint.Values) bool { v["why"] = imports.Gone(module); return v["why"] != "" },
 		"guessed":   j.guessed,
 		"importer":  func(_ string, v hint.Values) bool { return j.importer(e, v) },
-		"installed": func(project string, _ hint.Values) bool { _, have := j.pk.has(project); return have },
+		"installed": func(project string, _ hint.Values) bool { _, have := j.pk.Has(project); return have },
 		"instead": func(name string, v hint.Values) bool {
 			v["instead"] = pypi.Known().Instead[name]
 			return v["instead"] != ""
@@ -81,8 +80,7 @@ func (j *job) hintNeeds(e *runners.Error) map[string]hint.Need {
 		},
 		"module":  func(_ string, v hint.Values) bool { return j.module(e, v) },
 		"modules": j.modulesOf,
-		"own":     func(module string, _ hint.Values) bool { return slices.Contains(j.req.Own, module) },
-		"present": func(module string, _ hint.Values) bool { return j.pk.present(module) },
+		"present": func(module string, _ hint.Values) bool { return j.pk.Present(module) },
 		"project": func(project string, _ hint.Values) bool { return project != "" },
 		"refused": refused,
 		"server": func(name string, _ hint.Values) bool { // it is for one, and needs a library in C
@@ -124,7 +122,7 @@ func (j *job) module(e *runners.Error, v hint.Values) bool {
 // guessed reports whether a module is in a package only because the program imports its
 // name: it may have meant a file that was not sent.
 func (j *job) guessed(module string, v hint.Values) bool {
-	p, ok := j.pk.guess(module)
+	p, ok := j.pk.Guess(module)
 	v["package"], v["version"] = p.Name, p.Version
 	return ok
 }
@@ -148,8 +146,8 @@ func (j *job) importer(e *runners.Error, v hint.Values) bool {
 
 // modulesOf sets the modules that an installed package has.
 func (j *job) modulesOf(project string, v hint.Values) bool {
-	p, _ := j.pk.has(project)
-	v["modules"] = strings.Join(topModules(p.Tree), ", ")
+	p, _ := j.pk.Has(project)
+	v["modules"] = strings.Join(install.TopModules(p.Tree), ", ")
 	return v["modules"] != ""
 }
 
@@ -160,7 +158,11 @@ func serving(traceback string) bool { return serves.MatchString(hint.Last(traceb
 // fileOf returns the path of a request's file that could be the module or its
 // package, or "".
 func (j *job) fileOf(module string) string {
+	files := j.sources
 	for _, f := range j.req.Files {
+		files = append(files, pyodide.File{Path: f.Path})
+	}
+	for _, f := range files {
 		path := "/" + f.Path
 		if strings.HasSuffix(path, "/"+module+".py") || strings.Contains(path, "/"+module+"/") && strings.HasSuffix(path, ".py") {
 			return f.Path
@@ -177,33 +179,11 @@ func (j *job) unmet(e *runners.Error) *runners.NotInstalledError {
 		return nil
 	}
 	r := imports.Project(m[1], j.engine.lock.ByImport)
-	why := j.pk.whyNot(r.Name)
+	why := j.pk.WhyNot(r.Name)
 	if why == "" {
 		return nil
 	}
 	missing := &runners.NotInstalledError{}
 	missing.Add(r.String(), why)
 	return missing
-}
-
-var plainModule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-
-// topModules returns up to a few modules that a package's tree has.
-func topModules(tree string) []string {
-	const most = 10
-	list, err := os.ReadDir(tree)
-	if err != nil {
-		return nil
-	}
-	var names []string
-	for _, e := range list {
-		name := e.Name()
-		if !e.IsDir() {
-			name, _, _ = strings.Cut(name, ".")
-		}
-		if plainModule.MatchString(name) && !slices.Contains(names, name) && len(names) < most {
-			names = append(names, name)
-		}
-	}
-	return names
 }

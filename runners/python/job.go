@@ -10,6 +10,7 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
+	"coderunner/runners/python/install"
 	"coderunner/runners/python/process"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
@@ -31,12 +32,13 @@ type job struct {
 	suggestion string // the module that it may have meant
 	uncalled   bool   // it listened, and nobody called
 
-	pk       *installer        // of its packages
-	pip      *micropip         // what the running program may install
-	brings   bool              // program has own modules, which may shadow packages'
-	left     time.Duration     // of the time limit, after the analysis
-	ahead    bool              // a later run has a snapshot of its imports, if they are fit for one
-	snapshot *pyodide.Snapshot // the snapshot to run on, nil for the plain one
+	pk       *install.Installer // of its packages
+	pip      *install.Micropip  // what the running program may install
+	sources  []pyodide.File     // of the project, that the program imports
+	brings   bool               // program has own modules, which may shadow packages'
+	left     time.Duration      // of the time limit, after the analysis
+	ahead    bool               // a later run has a snapshot of its imports, if they are fit for one
+	snapshot *pyodide.Snapshot  // the snapshot to run on, nil for the plain one
 
 	host    *hostdirs.Dirs // of the interpreter, unless it is live
 	release func()         // releases snapshot and host
@@ -51,7 +53,6 @@ type job struct {
 	shown        runners.Displays
 	files        []runners.LeftFile // that the program left
 	filesOmitted int
-	missed       []string
 }
 
 // ending is an outcome under construction.
@@ -94,11 +95,9 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	if err != nil {
 		return nil, runners.BadArgument("files", "have requirements that cannot be read: %v.", err)
 	}
-	pk := &installer{
-		progress: req.Progress, code: req.Code, files: files, locked: locked, timeout: req.Limits.Timeout,
-		installed: map[string]resolver.Package{}, skipped: map[string]string{}, guessed: map[string]bool{},
-	}
-	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: newMicropip(pk), release: func() {}}
+	pk := install.New(locked)
+	pk.Progress, pk.Code, pk.Files, pk.Timeout = req.Progress, req.Code, files, req.Limits.Timeout
+	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: install.NewMicropip(pk), release: func() {}}
 	j.stdout, j.stderr = req.Captures()
 	return j, nil
 }
@@ -134,11 +133,19 @@ func lockOf(req runners.Request, script requirement.Script) (*resolver.Locked, e
 	return locked, nil
 }
 
+// dir returns the working directory below Home, "" for that itself.
+func (j *job) dir() string {
+	if v := j.req.Project; v != nil && v.Dir != "." {
+		return v.Dir
+	}
+	return ""
+}
+
 // shownName returns the program's name in tracebacks, which is that of its file.
 func shownName(req runners.Request) string {
 	name := req.Filename
-	if req.Below {
-		return name
+	if v := req.Project; v != nil && v.Program != "" {
+		return v.Program
 	}
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	if name == "" || strings.ContainsRune(name, 0) {

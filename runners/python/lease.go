@@ -13,14 +13,15 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
 	"coderunner/runners/python/process"
+	"coderunner/runners/python/site"
 )
 
 // start makes the interpreter j.in, which stays nil on error.
 func (j *job) start(ctx context.Context) (err error) {
 	begun := time.Now()
-	defer func() { j.pk.spent(begun) }()
+	defer func() { j.pk.Spent(begun) }()
 	env := hostdirs.Environment(j.r.cfg.Policy)
-	env["LD_LIBRARY_PATH"] = sharedLibraries + ":" + pyodide.SitePackages // as upstream
+	env["LD_LIBRARY_PATH"] = site.SharedLibraries + ":" + pyodide.SitePackages // as upstream
 	o := pyodide.Options{
 		From:   j.snapshot,
 		Memory: j.req.Limits.Memory,
@@ -51,7 +52,7 @@ func (j *job) newProcesses() error {
 
 // program returns what the interpreters of the program's processes have in common.
 func (j *job) program() process.Program {
-	p := process.Program{Runtime: j.engine.rt, Memory: j.req.Limits.Memory, Calls: j.pip.calls(), Log: j.r.log}
+	p := process.Program{Runtime: j.engine.rt, Memory: j.req.Limits.Memory, Calls: j.pip.Calls(), Log: j.r.log}
 	if j.continued == nil {
 		p.From = j.snapshot
 	}

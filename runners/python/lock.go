@@ -18,7 +18,7 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 	if err != nil {
 		return nil, err
 	}
-	j.pk.only = true
+	j.pk.Only = true
 	o, err := j.do(ctx)
 	switch {
 	case err != nil:

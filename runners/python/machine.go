@@ -11,6 +11,7 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/site"
 )
 
 // Machine is what a program of another language runs on when its processes may be
@@ -44,10 +45,10 @@ func (r *Runner) Machine(ctx context.Context, req runners.Request) (m *Machine, 
 	if err != nil {
 		return nil, err
 	}
-	if err := j.installImports(ctx, found); err != nil {
+	if err := j.pip.Imports(ctx, found); err != nil {
 		return nil, err
 	}
-	if err := j.installExtras(ctx, found); err != nil {
+	if err := j.pip.Extras(ctx, found); err != nil {
 		return nil, err
 	}
 	if err := j.newProcesses(); err != nil {
@@ -67,7 +68,7 @@ func (r *Runner) Machine(ctx context.Context, req runners.Request) (m *Machine, 
 	if err := j.mountOn(j.procs.FS); err != nil {
 		return nil, err
 	}
-	return &Machine{FS: j.procs.FS, Kernel: j.procs.Kernel, Network: j.net, Packages: j.pk.list(), job: j}, nil
+	return &Machine{FS: j.procs.FS, Kernel: j.procs.Kernel, Network: j.net, Packages: j.pk.List(), job: j}, nil
 }
 
 // Close ends the processes that are left.
@@ -87,10 +88,10 @@ func (j *job) mountOn(fsys *memfs.FS) error {
 		}
 		return nil
 	}
-	if err := mount(j.pk.mounts()); err != nil {
+	if err := mount(j.pk.Mounts()); err != nil {
 		return err
 	}
-	j.pk.show = func(p resolver.Package) error { return mount(packageMounts(p)) }
+	j.pk.Show = func(p resolver.Package) error { return mount(site.Mounts(p)) }
 	return j.host.Mount(hostMounts{fsys})
 }
 

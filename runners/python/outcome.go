@@ -69,7 +69,7 @@ const noSpace = "No space left on device"
 
 // printed returns an outcome with the program's output.
 func (j *job) printed(status runners.Status, code int) ending {
-	o := &runners.Outcome{Status: status, ExitCode: code, Files: j.files, FilesOmitted: j.filesOmitted, Missed: j.missed, Continued: j.continued}
+	o := &runners.Outcome{Status: status, ExitCode: code, Files: j.files, FilesOmitted: j.filesOmitted, Continued: j.continued}
 	o.Printed(j.stdout, j.stderr)
 	o.Displays, o.DisplaysOmitted = j.shown.All()
 	return ending{o}

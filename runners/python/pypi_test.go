@@ -13,6 +13,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/sample"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 	"coderunner/runners/python/requirement"
@@ -88,7 +89,7 @@ why
 // Packages as the index has them.
 func TestRegistryPackages(t *testing.T) {
 	r := registryRunner(t)
-	for _, test := range []struct {
+	for _, test := range sample.Of(t, 4, []struct {
 		name, code string
 		packages   []string
 		want       string
@@ -125,7 +126,7 @@ func TestRegistryPackages(t *testing.T) {
 		{"trio", trioProgram, nil, "(['a', 'b'], b'hi\\n', True)"},
 		{"astroid", "import astroid\n[astroid.MANAGER.ast_from_module_name(n)[f].name for n, f in (('os', 'getcwd'), ('json', 'loads'))]", nil, "['getcwd', 'loads']"},
 		{"micropip", "import micropip\nawait micropip.install('six==1.16.0')\nimport six\nsix.__version__", nil, "'1.16.0'"},
-	} {
+	}) {
 		t.Run(test.name, func(t *testing.T) {
 			o := run(t, r, test.code, test.packages...)
 			value(t, o, test.want)

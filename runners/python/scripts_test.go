@@ -3,7 +3,6 @@ package python
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -78,37 +77,6 @@ func TestScripts(t *testing.T) {
 		status, err := main.Run(t.Context(), shell.Main)
 		if want := "/usr/local/bin/alpha\nalpha x\n1\nbeta-tool y\n"; err != nil || status.Code() != 1 || out.String() != want {
 			t.Errorf("%v, exit code %d: %q, want %q", err, status.Code(), out.String(), want)
-		}
-	})
-}
-
-func TestEntryPoints(t *testing.T) {
-	for text, want := range map[string][]entryPoint{
-		"":                                  nil,
-		"a = b:c":                           nil, // of no section
-		"[console_scripts]\r\na = b:c\r\n":  {{"a", "b", "c"}},
-		"[ console_scripts ]\na=b.c:d.e[x]": {{"a", "b.c", "d.e"}},
-		"[gui_scripts]\na: b:c\n[pytest11]\nd = e:f":                                                {{"a", "b", "c"}},
-		"[console_scripts]\na = b\n..=b:c\n.=b:c\na/b=c:d\n# a=b:c\n;a=b:c\na=b:c()\na = b;c : d\n": nil,
-		"[console_scripts]\na=b:c\nd=" + strings.Repeat("e", 1<<17):                                 {{"a", "b", "c"}},
-	} {
-		if got, err := entryPoints(strings.NewReader(text)); err != nil || !slices.Equal(got, want) {
-			t.Errorf("entryPoints(%.60q) = %v, %v, want %v", text, got, err, want)
-		}
-	}
-}
-
-func FuzzEntryPoints(f *testing.F) {
-	f.Add("[console_scripts]\na = b:c\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		points, err := entryPoints(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range points {
-			if strings.ContainsAny(p.name, "/\x00") || strings.Count(p.script(), "\n") != 5 {
-				t.Errorf("%q: %q", p.name, p.script())
-			}
 		}
 	})
 }

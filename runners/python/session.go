@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,9 +18,11 @@ import (
 	"coderunner/internal/pool"
 	"coderunner/pyodide"
 	"coderunner/runners"
+	"coderunner/runners/python/install"
 	"coderunner/runners/python/process"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/site"
 )
 
 // A session's interpreter is kept after its program, and written to disk before
@@ -41,9 +42,6 @@ const (
 	maxLiveTime = 10 * time.Minute // idle
 )
 
-// maxModule bounds the modules of a session's directory that are analysed, in bytes.
-const maxModule = 4 << 20
-
 // live is a session's interpreter.
 type live struct {
 	in       *pyodide.Interp
@@ -53,13 +51,7 @@ type live struct {
 	threads  bool                  // a call ended with threads that still ran
 	files    []runners.SessionFile // in its home
 	own      string                // its last program's file
-	packages packages
-}
-
-// packages are those that are mounted.
-type packages struct {
-	Installed map[string]resolver.Package `json:"installed"`
-	Alone     []string                    `json:"alone,omitempty"` // without their dependencies
+	packages install.State
 }
 
 // newSessions returns where interpreters of sessions wait for their next program,
@@ -100,12 +92,12 @@ func (j *job) continueSession(ctx context.Context) error {
 	}
 	if l != nil && l.state == s.Before {
 		j.live, j.threadless, j.continued.Origin = l, l.threads, runners.OriginLive
-		j.pk.resume(l.packages)
+		j.pk.Resume(l.packages)
 		return nil
 	}
 	l.close(j.r.log)
 	begun := time.Now()
-	defer func() { j.pk.spent(begun) }()
+	defer func() { j.pk.Spent(begun) }()
 	if j.saved, err = s.Saved(); err == nil && j.saved[savedMemory] == "" {
 		err = errors.New("the interpreter could not be saved, and it is no longer there")
 	}
@@ -113,7 +105,7 @@ func (j *job) continueSession(ctx context.Context) error {
 		err = j.findPackages(ctx)
 	}
 	if err == nil {
-		j.snapshot, err = j.engine.rt.OpenSnapshot(j.saved[savedMemory], j.saved[savedLayer], j.saved[runners.SavedBase], j.pk.mounts())
+		j.snapshot, err = j.engine.rt.OpenSnapshot(j.saved[savedMemory], j.saved[savedLayer], j.saved[runners.SavedBase], j.pk.Mounts())
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -131,23 +123,9 @@ func (j *job) continueSession(ctx context.Context) error {
 // lose has the program begin without the session's variables.
 func (j *job) lose(err error) {
 	j.continued.Origin, j.continued.Lost = runners.OriginLost, err.Error()
-	j.snapshot, j.saved, j.pk.mounted = nil, nil, nil
+	j.snapshot, j.saved = nil, nil
+	j.pk.Unmounted()
 	j.r.log.Warn("a session's interpreter is lost", zap.Error(err))
-}
-
-// resume makes the packages those of an earlier program.
-func (in *installer) resume(p packages) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.installed, in.alone = maps.Clone(p.Installed), slices.Clone(p.Alone)
-	for name, one := range in.installed {
-		one.Cached = true
-		in.installed[name] = one
-	}
-	in.mounted = map[string]bool{standInsKey: true}
-	for _, one := range in.installed {
-		in.mounted[packageMount(one).Key] = true
-	}
 }
 
 // findPackages finds the packages of a saved interpreter in the cache, or installs
@@ -157,7 +135,7 @@ func (j *job) findPackages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var was packages
+	var was install.State
 	if err := json.Unmarshal(b, &was); err != nil {
 		return fmt.Errorf("read %s: %w", savedPackages, err)
 	}
@@ -177,7 +155,7 @@ func (j *job) findPackages(ctx context.Context) error {
 	if len(together) > 0 {
 		requests = append(requests, resolver.Request{Requirements: together})
 	}
-	found := packages{Installed: map[string]resolver.Package{}, Alone: was.Alone}
+	found := install.State{Installed: map[string]resolver.Package{}, Alone: was.Alone}
 	for _, q := range requests {
 		q.Locked, q.Progress = locked, j.req.Progress
 		set, err := j.engine.resolver.Prepare(ctx, q)
@@ -189,14 +167,14 @@ func (j *job) findPackages(ctx context.Context) error {
 		}
 	}
 	for name, p := range was.Installed {
-		if f, ok := found.Installed[name]; !ok || packageMount(f).Key != packageMount(p).Key {
+		if f, ok := found.Installed[name]; !ok || site.Mount(f).Key != site.Mount(p).Key {
 			return fmt.Errorf("its package %s is not the same any more", name)
 		}
 	}
 	if len(found.Installed) != len(was.Installed) {
 		return errors.New("its packages need others now")
 	}
-	j.pk.resume(found)
+	j.pk.Resume(found)
 	return nil
 }
 
@@ -226,31 +204,17 @@ func (r *Runner) closeSnapshot(z *pyodide.Snapshot) {
 	}
 }
 
-// sessionModules returns the modules in the session's directory.
-func (j *job) sessionModules() (files []pyodide.File) {
-	if j.continued == nil {
-		return nil
-	}
-	for _, f := range j.req.Session.Files {
-		if strings.HasSuffix(f.Path, ".py") && f.Mode.IsRegular() && f.Size <= maxModule {
-			data, _ := f.Read() // populate reports the error
-			files = append(files, pyodide.File{Path: f.Path, Data: data})
-		}
-	}
-	return files
-}
-
 // populate makes the interpreter's home what the session's directory is, and mounts
 // directories of the host, which a live interpreter has.
 func (j *job) populate(in *pyodide.Interp) error {
 	var have []runners.SessionFile
 	if j.live == nil {
-		if err := j.host.Mount(in); err != nil {
+		if err := errors.Join(j.host.Mount(in), j.mountProject()); err != nil {
 			return err
 		}
 	} else {
 		have = j.live.files
-		if own := j.live.own; !slices.ContainsFunc(j.req.Session.Files, func(f runners.SessionFile) bool { return f.Path == own }) {
+		if own := j.live.own; (j.req.Project == nil || own != j.req.Project.Program) && !slices.ContainsFunc(j.req.Session.Files, func(f runners.SessionFile) bool { return f.Path == own }) {
 			_ = in.Remove(own) // the program may have
 		}
 	}
@@ -290,7 +254,7 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 	}
 	if usable {
 		l.threads = l.threads || res.ThreadsEnded > 0
-		l.state, l.files, l.own, l.packages = s.After, j.sessionFiles, shownName(j.req), j.pk.current()
+		l.state, l.files, l.own, l.packages = s.After, j.sessionFiles, shownName(j.req), j.pk.Current()
 		err := l.save(s)
 		if errors.Is(err, pyodide.ErrUnfit) {
 			k.Unsaved = strings.TrimPrefix(err.Error(), "snapshot: "+pyodide.ErrUnfit.Error()+": ")
@@ -320,13 +284,6 @@ func clean(dir string) error {
 		}
 	}
 	return nil
-}
-
-// current returns the packages that are mounted.
-func (in *installer) current() packages {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return packages{Installed: maps.Clone(in.installed), Alone: slices.Clone(in.alone)}
 }
 
 // save writes the interpreter.

@@ -29,8 +29,9 @@ type contents struct {
 	first []byte
 	rest  map[int64][]byte // by index, from 1
 
-	shares bool   // may be shared memory
-	shared Shared // the first chunks; nil: none
+	from   *source // has the data, until it is changed; nil: the chunks have
+	shares bool    // may be shared memory
+	shared Shared  // the first chunks; nil: none
 }
 
 func (c *contents) chunk(i int64) []byte {

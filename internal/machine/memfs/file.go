@@ -23,7 +23,7 @@ type File struct {
 
 	// At most one of reader, out and stream is set; all are fixed once open.
 	node   *Node    // nil for pipes of Pipe and files of NewFile
-	reader *reader  // file of a mount
+	reader *reader  // file of a mount; of a MountCopy's what it was before it changed
 	out    HostFile // file of a HostDir
 	stream Stream   // pipe, device, socket
 	stat   abi.Stat // of a file without a node
@@ -225,7 +225,7 @@ func (f *File) Pwrite(_ context.Context, p []byte, off int64) (int, abi.Errno) {
 
 func (f *File) readAt(p []byte, off int64) (int, abi.Errno) {
 	switch {
-	case f.reader != nil:
+	case f.reader != nil && f.below():
 		return f.reader.readAt(p, off)
 	case f.out != nil:
 		return f.out.ReadAt(p, off)
@@ -255,7 +255,11 @@ func (f *File) writeAt(p []byte, off int64) (n int, end int64, e abi.Errno) {
 		return 0, off, abi.EBADF
 	case len(p) == 0:
 		return 0, off, abi.OK
-	case f.flags.Load()&abi.O_APPEND != 0:
+	}
+	if e := f.fsys.copyUpLocked(f.node, maxFileSize, f.reader); e != abi.OK {
+		return 0, off, e
+	}
+	if f.flags.Load()&abi.O_APPEND != 0 {
 		off = d.size
 	}
 	n, e = d.writeAt(&f.fsys.bytes, p, off)

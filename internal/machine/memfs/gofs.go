@@ -14,9 +14,12 @@ import (
 // FS is a read-only view for Go code. It follows symlinks as Lookup does and
 // implements fs.StatFS, fs.ReadDirFS, fs.ReadFileFS and fs.ReadLinkFS. Only
 // directories and regular files can be opened.
-func (fsys *FS) FS() fs.FS { return view{fsys} }
+func (fsys *FS) FS() fs.FS { return view{fsys: fsys} }
 
-type view struct{ fsys *FS }
+type view struct {
+	fsys    *FS
+	changes bool // see FS.Changes
+}
 
 var (
 	_ fs.StatFS     = view{}
@@ -112,7 +115,11 @@ func (v view) list(n *Node) ([]fs.DirEntry, abi.Errno) {
 		return nil, e
 	}
 	list := make([]fs.DirEntry, 0, len(n.dir().entries))
+	all := !v.changes || n.made()
 	for name, e := range n.dir().entries {
+		if !e.node.changed(all) {
+			continue
+		}
 		list = append(list, viewEntry{v, name, e.node})
 	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })

@@ -16,6 +16,8 @@ type Node struct {
 
 	// The rest is guarded by FS.mu.
 	readonly bool // belongs to a mount
+	mounted  bool // its name is charged to the mounts'
+	native   bool // of a MountCopy: it has its name and place there
 	unlisted bool // see FS.Unlist
 	perm     uint32
 	nlink    uint32 // 0: no name is left
@@ -25,6 +27,7 @@ type Node struct {
 	atime    abi.Timespec
 	mtime    abi.Timespec
 	ctime    abi.Timespec
+	entry    fs.DirEntry // of a mount, nil once learn has asked it
 
 	// Of a host directory's entry.
 	host *hostPath // nil: the node is in memory or of a mount
@@ -101,6 +104,7 @@ type directory struct {
 	cookie  int64             // of the newest entry
 	pending []layer           // mounts not listed yet, oldest first
 	mount   bool              // a mount point: not to be removed or moved
+	copies  bool              // see FS.MountCopy
 
 	lower   *hostPath // of a HostDir, merged below the entries; may be nil
 	opaque  bool      // has no lower directory, as looked up once
@@ -160,9 +164,7 @@ type source struct {
 	path string
 	data []byte
 
-	// Guarded by FS.mu.
-	entry fs.DirEntry // nil once size is known
-	size  int64
+	size int64 // guarded by FS.mu
 }
 
 // device is what a character device's node holds.
@@ -184,6 +186,7 @@ type device struct {
 type layer struct {
 	fsys fs.FS
 	dir  string // in fsys, as io/fs has it
+	copy bool   // of MountCopy
 }
 
 // Cookies of the entries that every directory has.

@@ -39,7 +39,7 @@ func (in *inodes) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
 	d := n.dir()
 	added := 0
 	for _, e := range list {
-		if d.entries[e.Name()] == nil && mountable(e) {
+		if d.entries[e.Name()] == nil && mountable(e, l) {
 			added++
 		}
 	}
@@ -47,24 +47,28 @@ func (in *inodes) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
 		return abi.ENOMEM
 	}
 	for _, e := range list {
-		if !mountable(e) {
+		if !mountable(e, l) {
 			continue
 		}
 		name, at := e.Name(), path.Join(l.dir, e.Name())
 		old := d.entries[name]
 		switch {
+		case old == nil && l.copy:
+			in.copyEntryLocked(n, name, layer{l.fsys, at, true}, e)
 		case old == nil && e.IsDir():
 			dir := in.newDir(n, name, 0o555)
 			dir.readonly, dir.nlink = true, 2
-			dir.dir().pending = []layer{{l.fsys, at}}
+			dir.dir().pending = []layer{{fsys: l.fsys, dir: at}}
 			d.insert(name, dir)
 			n.nlink++
 		case old == nil:
-			file := in.newNode(&source{fsys: l.fsys, path: at, entry: e}, 0o444)
+			file := in.newNode(&source{fsys: l.fsys, path: at}, 0o444)
+			file.entry = e
 			file.readonly, file.nlink = true, 1
 			d.insert(name, file)
 		case e.IsDir() && old.node.IsDir():
-			old.node.addLayer(in, layer{l.fsys, at})
+			old.node.native = l.copy
+			old.node.addLayer(in, layer{l.fsys, at, l.copy})
 		}
 	}
 	return abi.OK
@@ -72,12 +76,12 @@ func (in *inodes) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
 
 // mountable reports whether an entry is shown: only names that a guest could
 // create are.
-func mountable(e fs.DirEntry) bool {
+func mountable(e fs.DirEntry, l layer) bool {
 	name := e.Name()
 	if name == "" || name == "." || name == ".." || len(name) > abi.NAME_MAX || strings.ContainsAny(name, "/\x00") {
 		return false
 	}
-	return e.IsDir() || e.Type().IsRegular()
+	return e.IsDir() || e.Type().IsRegular() || l.copy && e.Type() == fs.ModeSymlink
 }
 
 // lookupHost returns a node for the name in n's lower directory, nil if

@@ -22,7 +22,8 @@
 // buffers, Options.MaxNodes the number of names (each hard link counts);
 // ENOSPC comes before anything is allocated. Files are sparse: only chunks that
 // were written count, so truncating to a terabyte is free. Mounts count
-// neither; their cached nodes are bounded by Options.MaxMounted. A directory
+// neither, but what the guest changes of a [FS.MountCopy] does; their cached nodes are
+// bounded by Options.MaxMounted. A directory
 // that was removed counts as long as it, or one that was removed from it, is
 // open. What others hold for the guest can be charged to MaxBytes, too
 // ([FS.Reserve]); with Options.NamesCount, names count as bytes. What a guest writes to a HostDir takes no memory.
@@ -37,9 +38,9 @@
 // FS.mu guards every node, directory entry and chunk of one FS: methods of FS and
 // inodes that end in Locked, and those of Node, directory, contents and source,
 // are called with it held. It is also held while a HostDir does anything but
-// transfer a file's data, and while a mounted directory is first listed or a
-// mounted file's size first looked up; never while a mounted file's data is
-// read, while a Stream is called, or while anything blocks. File.mu guards a
+// transfer a file's data, while a mounted directory is first listed or a mounted
+// file's size first looked up, and while a file of a MountCopy is copied for its
+// first change; never while a mounted file's data is read otherwise, while a Stream is called, or while anything blocks. File.mu guards a
 // position and is taken before FS.mu. Pipes and Waiters have a mutex each, under
 // which nothing else is locked but a Waiters. Budgets and the inode counter are
 // atomic.
@@ -78,9 +79,9 @@ type Options struct {
 // its inodes'.
 type FS struct {
 	inodes
-	root   *Node
-	locks  locks
-	misses *misses // nil: not watched
+	root    *Node
+	locks   locks
+	missing func(path string, opens bool) // see Missing; nil: nobody asks
 }
 
 // New returns a file system with an empty root directory (mode 0755).

@@ -4,6 +4,8 @@ package memfs
 
 import (
 	"fmt"
+	"hash/crc32"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -69,13 +71,76 @@ func unprivileged(t *testing.T, dir string, f func()) {
 
 func TestModel(t *testing.T) { modeltest.Each(t, 30, 1200, 7, runModel) }
 
+// TestCopyModel is TestModel over a tree that MountCopy shows.
+func TestCopyModel(t *testing.T) { modeltest.Each(t, 20, 800, 8, runCopyModel) }
+
+func FuzzCopyModel(f *testing.F) {
+	f.Add(modeltest.Random(300, 1, 3))
+	f.Fuzz(func(t *testing.T, in []byte) { runCopyModel(t, in[:min(len(in), 2000)]) })
+}
+
+func runCopyModel(t *testing.T, in []byte) {
+	src := t.TempDir()
+	plantTree(t, src, modelDepth)
+	before := describe(t, src)
+	runModelOn(t, in, src)
+	if after := describe(t, src); after != before {
+		t.Errorf("the tree that is shown has changed:\n%s\nwas\n%s", after, before)
+	}
+}
+
+// plantTree fills dir with what the names of the model can name, three deep.
+func plantTree(t *testing.T, dir string, seed int) {
+	make := func(at, what string, err error) {
+		if err != nil {
+			t.Fatal(what, at, err)
+		}
+	}
+	for i, name := range modelNames[:3] {
+		at := filepath.Join(dir, name)
+		data := []byte(strings.Repeat(fmt.Sprint(name, seed, " "), (i+seed%3)*(chunkSize/5)))
+		switch (i + seed) % 3 {
+		case 0:
+			make(at, "write", os.WriteFile(at, data, 0o644))
+		case 1:
+			make(at, "mkdir", os.Mkdir(at, 0o755))
+			if seed > modelDepth-3 {
+				plantTree(t, at, seed-1)
+			}
+		case 2:
+			make(at, "link", os.Symlink([]string{"a", "b/c", "../b", "d"}[seed%4], at))
+		}
+	}
+}
+
+// describe lists what is below dir.
+func describe(t *testing.T, dir string) string {
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		data, _ := os.ReadFile(name)
+		fmt.Fprintln(&b, name, info.Mode(), info.ModTime(), crc32.ChecksumIEEE(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 func FuzzModel(f *testing.F) {
 	f.Add([]byte("mkdir a; rename a a/b; symlink a b; open b/c"))
 	f.Add(modeltest.Random(300, 1, 2))
 	f.Fuzz(func(t *testing.T, in []byte) { runModel(t, in[:min(len(in), 2000)]) })
 }
 
-func runModel(t *testing.T, in []byte) {
+func runModel(t *testing.T, in []byte) { runModelOn(t, in, "") }
+
+// runModelOn runs the model in directories that have the tree at src, if it is not "".
+func runModelOn(t *testing.T, in []byte, src string) {
 	defer syscall.Umask(syscall.Umask(0)) // an FS leaves it to its callers
 	base := t.TempDir()
 	unprivileged(t, base, func() {
@@ -85,6 +150,16 @@ func runModel(t *testing.T, in []byte) {
 		}
 		if err := m.fsys.MkdirAll(m.work, 0o755); err != nil {
 			t.Fatal(err)
+		}
+		if src != "" {
+			was := syscall.Umask(0o022)
+			err := os.CopyFS(base+m.work, os.DirFS(src))
+			if syscall.Umask(was); err != nil {
+				t.Fatal(err)
+			}
+			if err := m.fsys.MountCopy(m.work, os.DirFS(src)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for m.Left() && !t.Failed() {
 			m.step()

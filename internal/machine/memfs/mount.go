@@ -25,7 +25,7 @@ func (fsys *FS) MountInto(dir string, src fs.FS) error {
 		e = abi.ENOTDIR
 	}
 	if e == abi.OK {
-		n.addLayer(&fsys.inodes, layer{src, "."})
+		n.addLayer(&fsys.inodes, layer{fsys: src, dir: "."})
 	}
 	return pathError("mount into", dir, e)
 }

@@ -32,6 +32,7 @@ func timestamp(t time.Time) abi.Timespec { return abi.NewTimespec(t.Truncate(tim
 
 // touch records that n's contents changed.
 func (n *Node) touch() {
+	n.learn()
 	n.mtime = now()
 	n.ctime = n.mtime
 	n.unlisted = false
@@ -49,8 +50,18 @@ func (n *Node) accessed() {
 func (in *inodes) unnameLocked(n *Node) {
 	n.nlink--
 	n.ctime = now()
-	in.names.give(1)
+	in.refundName(n)
 	in.releaseLocked(n)
+}
+
+// refundName refunds one of n's names.
+func (in *inodes) refundName(n *Node) {
+	if n.mounted {
+		n.mounted = false
+		in.mounted.give(1)
+	} else {
+		in.names.give(1)
+	}
 }
 
 // releaseLocked refunds what n holds once it has neither names nor open files.
@@ -78,9 +89,7 @@ func (in *inodes) Stat(n *Node) abi.Stat {
 	if n.host != nil {
 		return n.restat()
 	}
-	if s := n.src(); s != nil {
-		s.learn(n)
-	}
+	n.learn()
 	st := abi.Stat{
 		Dev: 1, Ino: n.ino, Mode: n.Type() | n.perm, Nlink: n.nlink, UID: n.uid, GID: n.gid,
 		Blksize: 4096, Atime: n.atime, Mtime: n.mtime, Ctime: n.ctime,
@@ -88,11 +97,14 @@ func (in *inodes) Stat(n *Node) abi.Stat {
 	switch k := n.kind.(type) {
 	case *directory:
 		st.Size = 4096
-		if n.readonly {
+		if n.readonly || len(n.dir().pending) > 0 {
 			st.Nlink = 1 // "not counted": counting would need a listing
 		}
 	case *contents:
 		st.Size, st.Blocks = k.size, (k.held+511)/512
+		if k.from != nil {
+			st.Blocks = (k.size + 511) / 512
+		}
 	case *source:
 		st.Size, st.Blocks = k.size, (k.size+511)/512
 	case *device:
@@ -124,9 +136,7 @@ func (in *inodes) Access(n *Node, mode uint32) abi.Errno {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if s := n.src(); s != nil {
-		s.learn(n)
-	}
+	n.learn()
 	switch {
 	case mode&abi.W_OK != 0 && (n.readonly || n.IsDir() && n.dir().readOnly()):
 		return abi.EROFS
@@ -163,6 +173,7 @@ func (in *inodes) Chmod(n *Node, perm uint32) abi.Errno {
 	case n.host != nil:
 		return n.host.dir.Chmod(n.host.name, perm&0o777)
 	}
+	n.learn()
 	n.perm = perm & 0o7777
 	n.ctime = now()
 	return abi.OK
@@ -206,6 +217,7 @@ func (in *inodes) SetTimes(n *Node, atime, mtime abi.Timespec) abi.Errno {
 	if n.host != nil {
 		return n.host.dir.SetTimes(n.host.name, atime, mtime)
 	}
+	n.learn()
 	now := now()
 	set := func(to *abi.Timespec, t abi.Timespec) {
 		switch t.Nsec {
@@ -261,6 +273,9 @@ func (in *inodes) setSizeLocked(n *Node, size int64) abi.Errno {
 		return abi.EFBIG
 	case n.dead():
 		return abi.ENOENT // nothing would ever give its chunks back
+	}
+	if e := in.copyUpLocked(n, size, nil); e != abi.OK {
+		return e
 	}
 	if size != n.data().size {
 		n.data().truncate(&in.bytes, size)

@@ -70,12 +70,12 @@ func (fsys *FS) openNode(dir *Node, path string, flags, perm uint32, who actor) 
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	p, e := fsys.walkLocked(dir, path, f, who)
+	n := p.node
+	if who == guest && (e == abi.ENOENT || e == abi.OK && n == nil && flags&abi.O_CREAT == 0) {
+		fsys.missLocked(dir, path, true)
+	}
 	if e != abi.OK {
 		return nil, nil, e
-	}
-	n := p.node
-	if reads := flags&3 == abi.O_RDWR && flags&(abi.O_EXCL|abi.O_TRUNC) == 0; n == nil && !isTmpfile(flags) && (flags&abi.O_CREAT == 0 || reads) {
-		fsys.missLocked(p.parent, p.name, "", who, flags&abi.O_CREAT != 0)
 	}
 	var out HostFile
 	switch {
@@ -195,6 +195,7 @@ func (fsys *FS) openOldLocked(p location, flags uint32, who actor) abi.Errno {
 	case n.host != nil && !n.IsDir() && n.Type() != abi.S_IFREG:
 		return abi.EACCES // a pipe, a device, a socket: opening one does things, or waits
 	}
+	n.learn()
 	if flags&abi.O_TRUNC != 0 && n.data() != nil {
 		return fsys.setSizeLocked(n, 0)
 	}
@@ -215,6 +216,8 @@ func (f *File) attach(ctx context.Context, flags uint32) (e abi.Errno) {
 		if f.reader, e = k.open(); e != abi.OK {
 			f.fsys.handles.give(1)
 		}
+	case *contents:
+		return f.openBelow(k, flags)
 	case *pipe:
 		f.stream, e = k.open(ctx, &f.fsys.bytes, flags)
 	case *device:

@@ -150,5 +150,5 @@ func (fsys *FS) moveLocked(from, to location) {
 	from.parent.touch()
 	to.parent.touch()
 	n.ctime = now()
-	n.unlisted = false
+	n.unlisted, n.native = false, false
 }

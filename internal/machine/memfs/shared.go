@@ -33,6 +33,9 @@ func (f *File) Share(n int64, open func() (Shared, error)) (Shared, abi.Errno) {
 	if n < 0 || n > maxFileSize {
 		return nil, abi.EINVAL
 	}
+	if e := f.fsys.copyUpLocked(f.node, maxFileSize, f.reader); e != abi.OK {
+		return nil, e
+	}
 	if c.shared == nil {
 		if !f.fsys.handles.take(1) {
 			return nil, abi.EMFILE

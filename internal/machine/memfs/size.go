@@ -10,10 +10,10 @@ func (f *File) size() int64 {
 	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
+	f.node.learn()
 	if f.node.data() != nil {
 		return f.node.data().size
 	}
-	f.node.src().learn(f.node)
 	return f.node.src().size
 }
 
@@ -55,6 +55,7 @@ func (f *File) Allocate(off, n int64) abi.Errno {
 	}
 	f.fsys.mu.Lock()
 	defer f.fsys.mu.Unlock()
+	f.node.learn()
 	grow := off + n - f.node.data().size
 	switch {
 	case grow <= 0:

@@ -8,19 +8,28 @@ import (
 	"coderunner/internal/machine/abi"
 )
 
-// learn sets, once, the size, time and execute bits of its node n: a listing does
+// learn sets, once, the size, time and permissions of a mount's node: a listing does
 // not have them, and most files never need them.
-func (s *source) learn(n *Node) {
-	if s.entry == nil {
+func (n *Node) learn() {
+	if n.entry == nil {
 		return
 	}
-	info, err := s.entry.Info()
-	s.entry = nil
-	if err != nil || !info.Mode().IsRegular() {
+	info, err := n.entry.Info()
+	if typ := n.entry.Type(); err != nil || info.Mode().Type() != typ {
+		n.entry = nil
 		return // it has vanished: opening it will say so
 	}
-	s.size = info.Size()
-	n.perm |= uint32(info.Mode()) & 0o111
+	n.entry = nil
+	switch k := n.kind.(type) {
+	case *source:
+		k.size = info.Size()
+		n.perm |= uint32(info.Mode()) & 0o111
+	case *contents:
+		k.size = info.Size()
+		n.perm = uint32(info.Mode().Perm()) | 0o600 // the copy is the guest's
+	case *directory:
+		n.perm = uint32(info.Mode().Perm()) | 0o700
+	}
 	n.mtime = timestamp(info.ModTime())
 	n.atime, n.ctime = n.mtime, n.mtime
 }

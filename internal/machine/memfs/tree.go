@@ -150,7 +150,7 @@ func (fsys *FS) Link(oldDir *Node, oldPath string, newDir *Node, newPath string,
 	if e := fsys.addLocked(p.parent, p.name, n); e != abi.OK {
 		return e
 	}
-	n.ctime = now()
+	n.ctime, n.native = now(), false
 	return abi.OK
 }
 
@@ -273,7 +273,7 @@ func (in *inodes) dropDirLocked(parent, n *Node) {
 func (in *inodes) refundRemovedLocked(n *Node) {
 	for n.dir() != nil && n.dir().charged && n.opens == 0 && n.dir().pins == 0 {
 		n.dir().charged = false
-		in.names.give(1)
+		in.refundName(n)
 		n = n.dir().parent
 		n.dir().pins--
 	}

@@ -74,7 +74,6 @@ func (fsys *FS) walkLocked(dir *Node, path string, f follow, who actor) (locatio
 			if last {
 				return p, abi.OK
 			}
-			fsys.missLocked(cur, comp, after, who, false)
 			return location{}, abi.ENOENT
 		}
 		if link := p.node.link(); link != nil && (!last || f.follows(p.slash)) {
@@ -140,7 +139,6 @@ func (fsys *FS) findLocked(dir *Node, path string, f follow, who actor) (*Node, 
 	case e != abi.OK:
 		return nil, e
 	case p.node == nil:
-		fsys.missLocked(p.parent, p.name, "", who, false)
 		return nil, abi.ENOENT
 	case p.slash && !p.node.IsDir():
 		return nil, abi.ENOTDIR
@@ -158,7 +156,11 @@ func (fsys *FS) Lookup(dir *Node, path string, follow bool) (*Node, abi.Errno) {
 	}
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
-	return fsys.findLocked(dir, path, f, guest)
+	n, e := fsys.findLocked(dir, path, f, guest)
+	if e == abi.ENOENT {
+		fsys.missLocked(dir, path, false)
+	}
+	return n, e
 }
 
 // PathOf is the absolute path of the directory n, for getcwd: ENOENT when it
@@ -169,6 +171,10 @@ func (fsys *FS) PathOf(n *Node) (string, abi.Errno) {
 	}
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
+	return fsys.pathLocked(n)
+}
+
+func (fsys *FS) pathLocked(n *Node) (string, abi.Errno) {
 	if n == fsys.root {
 		return "/", abi.OK
 	}

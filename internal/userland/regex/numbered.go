@@ -71,7 +71,7 @@ func (t *translator) numbered() bool {
 	t.at += 1 + size
 	text = string([]rune{single(text)})
 	t.add(regexp.QuoteMeta(text), true)
-	t.text += text
+	t.text.WriteString(text)
 	return true
 }
 

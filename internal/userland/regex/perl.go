@@ -2,33 +2,36 @@ package regex
 
 import (
 	"errors"
-	"regexp"
 	"strings"
-
-	"github.com/dlclark/regexp2"
 )
 
 // CompilePerl compiles an expression of grep -P: by package regexp if that
 // knows all of it, else by a backtracking engine.
-func CompilePerl(expr string, fold bool) (Pattern, error) {
+func CompilePerl(expr string, fold bool, l Limits) (Pattern, error) {
+	if len(expr) > maxSource {
+		return nil, errBig
+	}
 	flags := "(?m)"
 	if fold {
 		flags = "(?mi)"
 	}
 	expr = perlSpaces(expr)
-	if re, err := regexp.Compile(flags + expr); err == nil {
+	re, err := l.linear(flags + expr)
+	if err == nil {
 		return re, nil
+	} else if err == errBig {
+		return nil, err
 	}
 	at := topLevel(expr, `\K`)
 	if at >= 0 {
 		expr = "(?:" + expr[:at] + ")(?<" + kept + ">)" + expr[at+2:]
 	}
-	re, err := regexp2.Compile(flags+expr, regexp2.None)
+	p, err := l.backtracking(flags + expr)
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
-	re.MatchTimeout = MatchTime
-	return &Backtracking{re: re, keep: at >= 0}, nil
+	p.keep = at >= 0
+	return p, nil
 }
 
 // kept is the group that stands for \K: the match begins there.

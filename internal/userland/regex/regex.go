@@ -4,12 +4,7 @@ package regex
 import (
 	"bytes"
 	"errors"
-	"regexp"
 	"regexp/syntax"
-	"time"
-	"unicode/utf8"
-
-	"github.com/dlclark/regexp2"
 )
 
 // Pattern is a compiled regular expression of any dialect.
@@ -20,10 +15,6 @@ type Pattern interface {
 	// regexp does.
 	FindAllSubmatchIndex(b []byte, n int) [][]int
 }
-
-// MatchTime bounds one match of an expression with backreferences or
-// lookaround, which can take exponential time.
-const MatchTime = 2 * time.Second
 
 // Dialect is how an expression is written and what it matches.
 type Dialect struct {
@@ -36,14 +27,20 @@ type Dialect struct {
 	Strict   bool // as regcomp reads an ERE: *a and a{x} are errors, a lone ) is itself
 	// Warn is called for a repetition of nothing, which an ERE ignores.
 	Warn func(operator string)
+	Limits
 }
 
 // CompileBasic compiles a basic expression, with case folded or not.
-func CompileBasic(expr string, fold bool) (Pattern, error) { return Dialect{Fold: fold}.Compile(expr) }
+func CompileBasic(expr string, fold bool, l Limits) (Pattern, error) {
+	return Dialect{Fold: fold, Limits: l}.Compile(expr)
+}
 
 // Compile translates a POSIX expression with GNU's extensions. It matches
 // leftmost-longest unless it has backreferences.
 func (d Dialect) Compile(expr string) (Pattern, error) {
+	if len(expr) > maxFixed {
+		return nil, errBig
+	}
 	t := translator{Dialect: d, src: expr}
 	if err := t.run(); err != nil {
 		return nil, err
@@ -56,16 +53,20 @@ func (d Dialect) Compile(expr string) (Pattern, error) {
 		flags += "m"
 	}
 	if t.literal && !d.Fold && expr != "" {
-		return Fixed(t.text), nil
+		return Fixed(t.text.String()), nil
 	}
 	source := flags + ")" + t.out.String()
 	if d.Whole {
 		source = flags + ")^(?:" + t.out.String() + ")$"
 	}
 	if t.backtracks {
-		return compileBacktracking(source)
+		re, err := d.backtracking(source)
+		if err != nil && err != errBig {
+			err = errors.New("Invalid back reference")
+		}
+		return re, err
 	}
-	re, err := regexp.Compile(source)
+	re, err := d.linear(source)
 	if err != nil {
 		return nil, posixError(err)
 	}
@@ -75,11 +76,14 @@ func (d Dialect) Compile(expr string) (Pattern, error) {
 
 // posixError is an error of package regexp in GNU's words.
 func posixError(err error) error {
+	if err == errBig {
+		return err
+	}
 	var e *syntax.Error
 	if errors.As(err, &e) {
 		switch e.Code {
 		case syntax.ErrInvalidRepeatSize, syntax.ErrLarge, syntax.ErrNestingDepth:
-			return errors.New("Regular expression too big")
+			return errBig
 		case syntax.ErrInvalidCharRange:
 			return errors.New("Invalid range end")
 		case syntax.ErrMissingParen:
@@ -107,63 +111,6 @@ func (f Fixed) FindAllSubmatchIndex(b []byte, n int) (all [][]int) {
 		all = append(all, []int{at + i, at + i + len(f)})
 		at += i + len(f)
 	}
-	return all
-}
-
-// Backtracking is an expression that needs a backtracking engine.
-type Backtracking struct {
-	re   *regexp2.Regexp
-	keep bool // a match begins at the group kept
-	// timedOut is set when a match took too long.
-	TimedOut bool
-}
-
-func compileBacktracking(expr string) (Pattern, error) {
-	re, err := regexp2.Compile(expr, regexp2.None)
-	if err != nil {
-		return nil, errors.New("Invalid back reference")
-	}
-	re.MatchTimeout = MatchTime
-	return &Backtracking{re: re}, nil
-}
-
-func (p *Backtracking) Match(b []byte) bool {
-	ok, err := p.re.MatchString(string(b))
-	p.TimedOut = p.TimedOut || err != nil
-	return ok
-}
-
-func (p *Backtracking) FindAllSubmatchIndex(b []byte, n int) (all [][]int) {
-	// The engine counts runes.
-	offsets := make([]int, 0, len(b)+1)
-	for i := 0; i < len(b); {
-		offsets = append(offsets, i)
-		_, size := utf8.DecodeRune(b[i:])
-		i += size
-	}
-	offsets = append(offsets, len(b))
-	m, err := p.re.FindStringMatch(string(b))
-	end := -1
-	for ; m != nil && err == nil && n != 0; m, err = p.re.FindNextMatch(m) {
-		if m.Length == 0 && m.Index == end {
-			continue
-		}
-		var at []int
-		for _, g := range m.Groups() {
-			if len(g.Captures) == 0 {
-				at = append(at, -1, -1)
-				continue
-			}
-			at = append(at, offsets[g.Index], offsets[g.Index+g.Length])
-		}
-		if p.keep {
-			at[0] = offsets[m.GroupByName(kept).Index]
-		}
-		end = m.Index + m.Length
-		all = append(all, at)
-		n--
-	}
-	p.TimedOut = p.TimedOut || err != nil
 	return all
 }
 

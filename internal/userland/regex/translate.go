@@ -17,13 +17,14 @@ type translator struct {
 	out        strings.Builder
 	atom       int  // where the last atom begins in out, -1 if there is none
 	repeated   bool // the atom has a repetition already
+	nested     int  // repetitions of repetitions
 	depth      int
 	opened     []int // where the open groups begin in out
 	groups     int
 	closed     []bool // which groups are closed, for backreferences
 	open       []int
-	literal    bool   // there were only plain characters
-	text       string // these
+	literal    bool            // there were only plain characters
+	text       strings.Builder // these
 	backtracks bool
 }
 
@@ -32,6 +33,9 @@ func (t *translator) run() error {
 	for t.at < len(t.src) {
 		if err := t.step(); err != nil {
 			return err
+		}
+		if !t.literal && len(t.src) > maxSource {
+			return errBig
 		}
 	}
 	if t.depth > 0 {
@@ -82,7 +86,7 @@ func (t *translator) step() error {
 	default:
 		_, size := utf8.DecodeRuneInString(t.src[t.at:])
 		t.add(regexp.QuoteMeta(t.src[t.at:t.at+size]), true)
-		t.text += t.src[t.at : t.at+size]
+		t.text.WriteString(t.src[t.at : t.at+size])
 		t.at += size
 	}
 	return nil
@@ -137,7 +141,7 @@ func (t *translator) add(s string, literal bool) {
 
 func (t *translator) plain(ch byte) {
 	t.add(regexp.QuoteMeta(string(rune(ch))), true)
-	t.text += string(rune(ch))
+	t.text.WriteRune(rune(ch))
 }
 
 // anchor writes what matches no characters.
@@ -152,8 +156,8 @@ func (t *translator) group() error {
 	t.groups++
 	t.open = append(t.open, t.groups)
 	t.closed = append(t.closed, false)
-	if t.depth++; t.depth > 200 {
-		return errors.New("Regular expression too big")
+	if t.depth++; t.depth > maxNested {
+		return errBig
 	}
 	t.atom = -1
 	return nil
@@ -213,6 +217,9 @@ func (t *translator) repeat(op byte) error {
 	}
 	t.literal = false
 	if t.repeated {
+		if t.nested++; t.nested > maxNested {
+			return errBig
+		}
 		all := t.out.String()
 		t.out.Reset()
 		t.out.WriteString(all[:t.atom] + "(?:" + all[t.atom:] + ")")

@@ -2,63 +2,38 @@ package shell
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/builtins"
+	"coderunner/internal/userland/shell/files"
 	"coderunner/internal/userland/shell/parse"
-	"coderunner/internal/userland/shell/vars"
 )
 
-// builtins are the commands of bash itself, by name. A builtin returns its status.
-var builtins map[string]func(*shell, []string) int
+// commands are the builtins by name, those of package builtins among them. A builtin
+// returns its status.
+var commands map[string]func(*shell, []string) int
+
+// names are their names, sorted.
+var names []string
 
 func init() {
-	builtins = map[string]func(*shell, []string) int{
-		":": succeed, "true": succeed, "false": func(*shell, []string) int { return 1 },
-		"echo": (*shell).echo, "printf": (*shell).printf, "read": (*shell).read,
-		"mapfile": (*shell).mapfile, "readarray": (*shell).mapfile,
-		"cd": (*shell).cd, "pwd": (*shell).pwd, "pushd": (*shell).pushd, "popd": (*shell).popd, "dirs": (*shell).dirsBuiltin,
+	commands = map[string]func(*shell, []string) int{
 		"eval": (*shell).eval, "source": (*shell).source, ".": (*shell).source, "exec": (*shell).exec,
 		"exit": (*shell).exit, "logout": (*shell).exit, "return": (*shell).returnBuiltin,
-		"break": (*shell).breakBuiltin, "continue": (*shell).breakBuiltin,
-		"shift": (*shell).shift, "set": (*shell).setBuiltin, "unset": (*shell).unsetBuiltin, "shopt": (*shell).shopt,
-		"declare": (*shell).declareBuiltin, "typeset": (*shell).declareBuiltin, "local": (*shell).declareBuiltin,
-		"export": (*shell).declareBuiltin, "readonly": (*shell).declareBuiltin, "let": (*shell).letBuiltin,
+		"break": (*shell).breakBuiltin, "continue": (*shell).breakBuiltin, "shift": (*shell).shift,
 		"trap": (*shell).trapBuiltin, "kill": (*shell).kill, "wait": (*shell).wait, "jobs": (*shell).jobsBuiltin, "disown": (*shell).disown,
-		"type": (*shell).typeBuiltin, "command": (*shell).commandBuiltin, "builtin": (*shell).builtin, "hash": (*shell).hash, "enable": (*shell).enable,
-		"getopts": (*shell).getoptsBuiltin, "test": (*shell).testCommand, "[": (*shell).testCommand,
-		"umask": (*shell).umaskBuiltin, "ulimit": (*shell).ulimit, "times": (*shell).times, "caller": (*shell).caller,
-		"alias": (*shell).aliasBuiltin, "unalias": (*shell).unalias, "help": (*shell).help,
-		"compgen": (*shell).compgen, "complete": succeed, "compopt": succeed, "history": succeed,
+		"caller": (*shell).caller, "help": (*shell).help,
 	}
-	for _, name := range strings.Fields("bg fg suspend fc bind") {
-		builtins[name] = func(sh *shell, args []string) int {
-			sh.errorf("%s: not supported: the shell has no terminal", args[0])
-			return 1
-		}
+	for name, f := range builtins.Table {
+		commands[name] = func(sh *shell, args []string) int { return f(face{sh}, args) }
 	}
+	names = slices.Sorted(maps.Keys(commands))
 }
-
-// hash is the table of commands' paths, of which none is kept: looking one up takes
-// no time here.
-func (sh *shell) hash(args []string) int {
-	status := 0
-	for _, name := range args[1:] {
-		if name[:min(1, len(name))] != "-" && sh.which(name) == "" && builtins[name] == nil {
-			sh.errorf("hash: %s: not found", name)
-			status = 1
-		}
-	}
-	if len(args) == 1 {
-		return sh.print("hash", "hash: hash table empty\n")
-	}
-	return status
-}
-
-func succeed(*shell, []string) int { return 0 }
 
 func (sh *shell) eval(args []string) int {
 	if args = args[1:]; len(args) > 0 && args[0] == "--" {
@@ -100,10 +75,10 @@ func (sh *shell) source(args []string) int {
 		}
 		return 1
 	}
-	params, line := sh.params, sh.line
+	params, line := sh.state.Params, sh.line
 	sh.calls = append(sh.calls, call{"source", path, sh.line})
 	if len(args) > 1 {
-		sh.params = args[1:]
+		sh.state.Params = args[1:]
 	}
 	sh.status = 0
 	sh.runText(&parse.Source{Text: text, Name: path, First: 1}, "source")
@@ -111,7 +86,7 @@ func (sh *shell) source(args []string) int {
 		sh.jump = jump{}
 	}
 	if len(args) > 1 {
-		sh.params = params
+		sh.state.Params = params
 	}
 	sh.line = line
 	sh.calls = sh.calls[:len(sh.calls)-1]
@@ -134,7 +109,7 @@ func (sh *shell) exec(args []string) int {
 			name, args = args[1], args[1:]
 		case args[0] == "--":
 		default:
-			return sh.usage("exec", args[0]+": invalid option", "exec [-cl] [-a name] [command [argument ...]] [redirection ...]")
+			return builtins.Usage(face{sh}, "exec", args[0]+": invalid option", "exec [-cl] [-a name] [command [argument ...]] [redirection ...]")
 		}
 		args = args[1:]
 	}
@@ -143,7 +118,7 @@ func (sh *shell) exec(args []string) int {
 	}
 	path, errno := sh.p.Kernel().LookPath(args[0], sh.files.Dir, []string{"PATH=" + sh.vars.Get("PATH")})
 	if errno != abi.OK {
-		text := message(errno)
+		text := files.Message(errno)
 		if errno == abi.ENOENT && !strings.Contains(args[0], "/") {
 			text = "not found"
 		}
@@ -255,104 +230,11 @@ func (sh *shell) shift(args []string) int {
 		sh.errorf("shift: too many arguments")
 		sh.status, sh.jump = 1, jump{kind: discards}
 		return 1
-	case n > len(sh.params):
+	case n > len(sh.state.Params):
 		return 1
 	}
-	sh.params = sh.params[n:]
+	sh.state.Params = sh.state.Params[n:]
 	return 0
-}
-
-func (sh *shell) unsetBuiltin(args []string) int {
-	status, functions, variables, ref := 0, true, true, false
-	args = args[1:]
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		if bad := strings.Trim(args[0][1:], "fvn-"); bad != "" {
-			return sh.usage("unset", "-"+bad[:1]+": invalid option", "unset [-f] [-v] [-n] [name ...]")
-		}
-		functions = functions && args[0] != "-v" && args[0] != "-n"
-		variables = variables && args[0] != "-f"
-		ref = ref || args[0] == "-n"
-		args = args[1:]
-	}
-	for _, a := range args {
-		name, sub, element := parse.CutSubscript(a)
-		if !ref {
-			name, _ = sh.vars.Resolve(name)
-		}
-		v, _ := sh.vars.Scope.Find(name)
-		switch {
-		case element && variables && v != nil:
-			if err := sh.unsetElement(name, v, sub); err != nil {
-				sh.errorf("unset: %v", err)
-				status = 1
-			}
-		case v != nil && variables:
-			if err := sh.vars.Unset(name); err != nil {
-				sh.errorf("unset: %v", err)
-				status = 1
-			}
-		case variables && sh.special(name) != nil:
-			sh.vars.Plain[name] = true
-		case functions && sh.funcs[name] != nil && sh.funcs[name].readOnly:
-			sh.errorf("unset: %s: cannot unset: readonly function", name)
-			status = 1
-		case functions:
-			delete(sh.funcs, name)
-		case !parse.ValidName(name):
-			sh.errorf("unset: `%s': not a valid identifier", a)
-			status = 1
-		}
-	}
-	return status
-}
-
-func (sh *shell) unsetElement(name string, v *vars.Variable, sub string) error {
-	sub = sh.subscript(v, sub)
-	switch {
-	case v.Attrs&vars.ReadOnly != 0:
-		return fmt.Errorf("%s: cannot unset: %v", name, vars.ErrReadOnly)
-	case v.Kind == vars.Associative:
-		v.Table = sh.vars.OwnTable(v.Table)
-		v.Table.Remove(sub)
-		return nil
-	case sub == "@" || sub == "*":
-		return sh.vars.Unset(name)
-	}
-	n, err := sh.evaluate(sub)
-	if err != nil {
-		return err
-	}
-	if v.Kind == vars.Indexed {
-		if n < 0 {
-			n += int64(v.List.Next())
-		}
-		if n < 0 {
-			return fmt.Errorf("[%s]: bad array subscript", sub)
-		}
-		v.List = sh.vars.Own(v.List)
-		v.List.Remove(int(n))
-	} else if n == 0 {
-		return sh.vars.Unset(name)
-	} else {
-		return fmt.Errorf("%s: not an array variable", name)
-	}
-	return nil
-}
-
-func (sh *shell) letBuiltin(args []string) int {
-	if len(args) < 2 {
-		sh.errorf("let: expression expected")
-		return 1
-	}
-	var n int64
-	for _, a := range args[1:] {
-		var err error
-		if n, err = sh.evaluate(a); err != nil {
-			sh.reportIn("let", err)
-			return 1
-		}
-	}
-	return int(truth(n == 0))
 }
 
 func (sh *shell) disown(args []string) int {
@@ -365,11 +247,6 @@ func (sh *shell) disown(args []string) int {
 		sh.jobs = nil
 	}
 	return 0
-}
-
-func (sh *shell) times([]string) int {
-	d := sh.p.ChildCPU()
-	return sh.print("times", fmt.Sprintf("0m0.000s 0m0.000s\n%dm%.3fs 0m0.000s\n", int(d.Minutes()), d.Seconds()-60*float64(int(d.Minutes()))))
 }
 
 func (sh *shell) caller(args []string) int {
@@ -396,4 +273,9 @@ func (sh *shell) caller(args []string) int {
 		return sh.print("caller", fmt.Sprintf("%d %s\n", c.line, file))
 	}
 	return sh.print("caller", fmt.Sprintf("%d %s %s\n", c.line, name, file))
+}
+
+func (sh *shell) help([]string) int {
+	return sh.print("help", "GNU bash, version "+bashVersion+" (coderunner)\nBuiltins: "+strings.Join(names, " ")+
+		"\nCommands: see /bin; `COMMAND --help' explains many of them.\n")
 }

@@ -61,7 +61,7 @@ func (c *capture) take() (s string, full bool) {
 // print.
 func (sh *shell) output(cs *syntax.CmdSubst) (string, error) {
 	if word := fileOf(cs); word != nil {
-		name, err := sh.literal(word)
+		name, err := sh.ex.Literal(word)
 		if err != nil {
 			return "", err
 		}

@@ -11,6 +11,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/glob"
+	"coderunner/internal/userland/shell/arith"
+	"coderunner/internal/userland/shell/builtins"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -92,10 +94,10 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 			sh.status = 1
 			return
 		}
-		items := sh.params
+		items := sh.state.Params
 		if l.InPos.IsValid() {
 			var err error
-			if items, err = sh.fields(l.Items); err != nil {
+			if items, err = sh.ex.Fields(l.Items); err != nil {
 				sh.discard(err)
 				return
 			}
@@ -178,7 +180,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 			sh.write(2, sh.menu(items))
 		}
 		sh.write(2, prompt)
-		line, err := sh.readLine(0, '\n', true)
+		line, err := builtins.ReadLine(face{sh}, 0, '\n', true)
 		if err != nil && line == "" {
 			sh.write(2, "\n")
 			sh.status = 1
@@ -238,7 +240,7 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 		sh.trace("case " + sh.src.Of(c.Word) + " in")
 	}
 	sh.debugHead(c)
-	word, err := sh.literal(c.Word)
+	word, err := sh.ex.Literal(c.Word)
 	if err != nil {
 		sh.discard(err)
 		return
@@ -266,7 +268,7 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 
 func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 	for _, w := range patterns {
-		pat, err := sh.pattern(w)
+		pat, err := sh.ex.Pattern(w)
 		if err != nil {
 			sh.discard(err)
 			return false
@@ -287,29 +289,12 @@ func (sh *shell) declare(c *syntax.FuncDecl) {
 	}
 	name := c.Name.Value
 	sh.status = 0
-	if old := sh.funcs[name]; old != nil && old.readOnly {
+	if old := sh.state.Functions[name]; old != nil && old.ReadOnly {
 		sh.errorf("%s: readonly function", name)
 		sh.status = 1
 		return
 	}
-	sh.funcs[name] = &function{body: c.Body, src: sh.src, text: sh.src.Of(c.Body)}
-}
-
-// importFunction makes a function of the environment.
-func (sh *shell) importFunction(name, s string) {
-	old := sh.src
-	defer func() { sh.src = old }()
-	sh.src = &parse.Source{Text: name + " " + s, Name: "environment", First: 1}
-	err := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
-		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name != nil && c.Name.Value == name {
-			sh.declare(c)
-			sh.funcs[name].exported = true
-		}
-		return false
-	})
-	if err != nil {
-		delete(sh.funcs, name)
-	}
+	sh.state.Functions[name] = &parse.Function{Body: c.Body, Src: sh.src, Text: sh.src.Of(c.Body)}
 }
 
 func (sh *shell) let(c *syntax.LetClause) {
@@ -317,13 +302,13 @@ func (sh *shell) let(c *syntax.LetClause) {
 	var n int64
 	for _, x := range c.Exprs {
 		var err error
-		if n, err = sh.arithm(x); err != nil {
+		if n, err = sh.ex.Number(x); err != nil {
 			sh.status = 1
 			sh.reportIn("let", err)
 			return
 		}
 	}
-	sh.status = int(truth(n == 0))
+	sh.status = int(arith.Truth(n == 0))
 }
 
 // time is the keyword: how long a pipeline took, on stderr.

@@ -4,31 +4,31 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"coderunner/internal/machine/abi"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/regex"
+	"coderunner/internal/userland/shell/arith"
+	"coderunner/internal/userland/shell/builtins"
+	"coderunner/internal/userland/shell/expand"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
 
 // tester evaluates [[ … ]]. After an error it decides nothing more.
 type tester struct {
-	sh    *shell
-	depth int
-	err   error
-	code  int  // of a status that is no answer
-	not   bool // the primary follows a !
+	sh   *shell
+	err  error
+	code int  // of a status that is no answer
+	not  bool // the primary follows a !
 }
 
 func (sh *shell) test(c *syntax.TestClause) {
 	t := &tester{sh: sh}
 	ok := t.eval(c.X)
-	sh.status = int(truth(!ok))
+	sh.status = int(arith.Truth(!ok))
 	switch {
 	case t.err == nil && !ok && t.code != 0:
 		sh.status = t.code
@@ -53,10 +53,10 @@ func (t *tester) fail(err error) bool {
 // takes all that follows a ! for its operand: here ! is of the next primary, and &&
 // binds closer than ||.
 func (t *tester) eval(x syntax.TestExpr) bool {
-	if t.depth++; t.depth > maxArithDepth {
-		t.fail(parse.ErrNesting)
+	if !t.sh.p.Stack.Enter(builtins.TestFrame) {
+		return t.fail(parse.ErrNesting)
 	}
-	defer func() { t.depth-- }()
+	defer t.sh.p.Stack.Leave(builtins.TestFrame)
 	all, not := true, false // all: of the terms since the last ||
 	for t.err == nil {
 		if n, ok := x.(*syntax.UnaryTest); ok && n.Op == syntax.TsNot {
@@ -97,7 +97,7 @@ func (t *tester) primary(x syntax.TestExpr) bool {
 		}
 		s := t.text(w)
 		t.trace(x.Op.String(), s)
-		return t.err == nil && t.sh.unaryTest(x.Op.String(), s)
+		return t.err == nil && builtins.UnaryTest(face{t.sh}, x.Op.String(), s)
 	case *syntax.BinaryTest:
 		return t.binary(x)
 	}
@@ -119,7 +119,7 @@ func (t *tester) trace(words ...string) {
 }
 
 func (t *tester) text(w *syntax.Word) string {
-	s, err := t.sh.literal(w)
+	s, err := t.sh.ex.Literal(w)
 	if err != nil {
 		t.fail(err)
 	}
@@ -133,50 +133,34 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 		return t.fail(fmt.Errorf("syntax error in conditional expression"))
 	}
 	l := t.text(left)
-	r, err := t.sh.field(right, false)
+	r, err := t.sh.ex.Field(right, false)
 	if err != nil {
 		return t.fail(err)
 	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch, syntax.TsReMatch:
-		t.trace(l, x.Op.String(), r.escaped(x.Op == syntax.TsReMatch))
+		t.trace(l, x.Op.String(), r.Escaped(x.Op == syntax.TsReMatch))
 	default:
 		t.trace(l, x.Op.String(), r.String())
 	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
-		return glob.Compile(r.pattern(), true).Match(t.sh.ctx, l, t.sh.opts.Nocasematch) == (x.Op != syntax.TsNoMatch)
+		return glob.Compile(r.Pattern(), true).Match(t.sh.ctx, l, t.sh.opts.Nocasematch) == (x.Op != syntax.TsNoMatch)
 	case syntax.TsReMatch:
 		return t.regexp(l, r)
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq:
-		a, err := t.sh.evaluate(l)
+		a, err := t.sh.ex.Evaluate(l)
 		if err != nil {
 			return t.fail(err)
 		}
-		b, err := t.sh.evaluate(r.String())
+		b, err := t.sh.ex.Evaluate(r.String())
 		if err != nil {
 			return t.fail(err)
 		}
-		return compare(x.Op.String(), a, b)
+		return builtins.Compare(x.Op.String(), a, b)
 	}
-	ok, _ := t.sh.binaryTest(x.Op.String(), l, r.String())
+	ok, _ := builtins.BinaryTest(face{t.sh}, x.Op.String(), l, r.String())
 	return ok
-}
-
-func compare(op string, a, b int64) bool {
-	switch op {
-	case "-eq":
-		return a == b
-	case "-ne":
-		return a != b
-	case "-lt":
-		return a < b
-	case "-le":
-		return a <= b
-	case "-gt":
-		return a > b
-	}
-	return a >= b
 }
 
 // maxRegexp bounds a regular expression, in bytes.
@@ -184,13 +168,13 @@ const maxRegexp = 64 << 10
 
 // regexp matches an extended regular expression, in which quoted characters are
 // themselves, and sets BASH_REMATCH.
-func (t *tester) regexp(s string, f field) bool {
+func (t *tester) regexp(s string, f expand.Field) bool {
 	var b strings.Builder
 	for _, p := range f {
-		if p.quoted {
-			b.WriteString(regexp.QuoteMeta(p.text))
+		if p.Quoted {
+			b.WriteString(regexp.QuoteMeta(p.Text))
 		} else {
-			b.WriteString(p.text)
+			b.WriteString(p.Text)
 		}
 	}
 	if b.Len() > maxRegexp {
@@ -211,73 +195,4 @@ func (t *tester) regexp(s string, f field) bool {
 		return t.fail(err)
 	}
 	return m != nil
-}
-
-// unaryTest is a test of one operand, of [[ and of [.
-func (sh *shell) unaryTest(op, s string) bool {
-	switch op {
-	case "-z":
-		return s == ""
-	case "-n":
-		return s != ""
-	case "-v":
-		v, err := sh.fetchText(s)
-		if base, sub, ok := parse.CutSubscript(s); ok && err == nil && (sub == "@" || sub == "*") {
-			return len(sh.vars.Elements(base, false).Elems) > 0
-		}
-		return err == nil && v.IsSet
-	case "-R":
-		v, _ := sh.vars.Scope.Find(s)
-		return v != nil && v.Attrs&vars.NameRef != 0
-	case "-o":
-		on := sh.opts.Find(s)
-		return on != nil && *on
-	case "-t":
-		fd, err := strconv.Atoi(s)
-		return err == nil && sh.files.IsTerminal(fd)
-	case "-h", "-L":
-		if _, ok := sh.files.Descriptor(s); ok {
-			return sh.files.Test("-e", s)
-		}
-		n, e := sh.files.Lookup(s, false)
-		return e == abi.OK && n.Type() == abi.S_IFLNK
-	}
-	return sh.files.Test(op, s)
-}
-
-// binaryTest is a test of two operands.
-func (sh *shell) binaryTest(op, l, r string) (bool, error) {
-	switch op {
-	case "=", "==":
-		return l == r, nil
-	case "!=":
-		return l != r, nil
-	case "<":
-		return l < r, nil
-	case ">":
-		return l > r, nil
-	case "-nt", "-ot", "-ef":
-		a, e1 := sh.files.Lookup(l, true)
-		b, e2 := sh.files.Lookup(r, true)
-		if op == "-ot" {
-			a, b, e1, e2 = b, a, e2, e1
-		}
-		switch {
-		case e1 != abi.OK || op == "-ef" && e2 != abi.OK:
-			return false, nil
-		case op == "-ef":
-			return a == b || sh.files.FS.Stat(a).Ino == sh.files.FS.Stat(b).Ino, nil
-		case e2 != abi.OK:
-			return true, nil
-		}
-		return sh.files.FS.Stat(a).Mtime.Time().After(sh.files.FS.Stat(b).Mtime.Time()), nil
-	}
-	for _, s := range []string{l, r} {
-		if _, err := strconv.ParseInt(trimBlanks(s), 10, 64); err != nil {
-			return false, fmt.Errorf("%s: integer expression expected", s)
-		}
-	}
-	a, _ := strconv.ParseInt(strings.TrimSpace(l), 10, 64)
-	b, _ := strconv.ParseInt(strings.TrimSpace(r), 10, 64)
-	return compare(op, a, b), nil
 }

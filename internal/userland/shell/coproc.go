@@ -8,6 +8,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/files"
 )
 
 // coproc runs a command in the background, with pipes at its standard input and output
@@ -16,7 +17,7 @@ func (sh *shell) coproc(c *syntax.CoprocClause) {
 	name := "COPROC"
 	if c.Name != nil {
 		var err error
-		if name, err = sh.literal(c.Name); err != nil {
+		if name, err = sh.ex.Literal(c.Name); err != nil {
 			sh.discard(err)
 			return
 		}
@@ -27,14 +28,14 @@ func (sh *shell) coproc(c *syntax.CoprocClause) {
 	}
 	in, to, e := sh.files.FS.Pipe(0)
 	if e != abi.OK {
-		sh.exhausted(fmt.Errorf("cannot make a pipe: %s", message(e)))
+		sh.exhausted(fmt.Errorf("cannot make a pipe: %s", files.Message(e)))
 		return
 	}
 	from, out, e := sh.files.FS.Pipe(0)
 	if e != abi.OK {
 		in.Close()
 		to.Close()
-		sh.exhausted(fmt.Errorf("cannot make a pipe: %s", message(e)))
+		sh.exhausted(fmt.Errorf("cannot make a pipe: %s", files.Message(e)))
 		return
 	}
 	sub := sh.subshell()

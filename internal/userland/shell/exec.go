@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -8,6 +9,9 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/arith"
+	"coderunner/internal/userland/shell/builtins"
+	"coderunner/internal/userland/shell/files"
 )
 
 func (sh *shell) stmts(list []*syntax.Stmt) {
@@ -63,7 +67,7 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 	if st.Negated {
 		sh.quiet--
 		if sh.jump.kind != exits && sh.jump.kind != discards {
-			sh.status = int(truth(sh.status == 0))
+			sh.status = int(arith.Truth(sh.status == 0))
 		}
 	} else {
 		sh.failed(st)
@@ -180,7 +184,7 @@ func (sh *shell) command(c syntax.Command) {
 		sh.declare(c)
 	case *syntax.ArithmCmd:
 		n, err := sh.arithmCommand(c.X, func() string { return sh.src.Between(c.Left, c.Right) })
-		sh.status = int(truth(n == 0))
+		sh.status = int(arith.Truth(n == 0))
 		if err != nil {
 			sh.status = 1
 			sh.reportIn("((", err)
@@ -190,7 +194,8 @@ func (sh *shell) command(c syntax.Command) {
 	case *syntax.TestClause:
 		sh.test(c)
 	case *syntax.DeclClause:
-		sh.declClause(c)
+		sh.substatus = 0
+		sh.status = builtins.DeclareClause(face{sh}, c)
 	case *syntax.TimeClause:
 		sh.time(c)
 	case *syntax.CoprocClause:
@@ -273,14 +278,14 @@ func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal
 // here that helps nobody.
 func (sh *shell) cannotFork(err error) {
 	text, _, _ := strings.Cut(err.Error(), ": ")
-	sh.errorf("fork: %s: %s", message(abi.EAGAIN), text)
+	sh.errorf("fork: %s: %s", files.Message(abi.EAGAIN), text)
 	sh.status, sh.jump = 254, jump{kind: exits}
 }
 
 // background starts a statement that ends with &.
 func (sh *shell) background(st *syntax.Stmt) {
 	sub := sh.subshell()
-	if f, e := sh.files.Open(sh.ctx, devNull, abi.O_RDONLY, 0); e == abi.OK && !redirectsInput(st) {
+	if f, e := sh.files.Open(sh.ctx, os.DevNull, abi.O_RDONLY, 0); e == abi.OK && !redirectsInput(st) {
 		sub.files.Replace(0, f)
 	}
 	bare := *st

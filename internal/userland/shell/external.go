@@ -8,6 +8,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/files"
 )
 
 // external runs a program and waits for it.
@@ -39,9 +40,9 @@ func (sh *shell) external(args []string) {
 // environ returns the environment of a command: exported variables and functions.
 func (sh *shell) environ() []string {
 	env := sh.vars.Environ()
-	for name, f := range sh.funcs {
-		if f.exported {
-			env = append(env, "BASH_FUNC_"+name+"%%=() "+f.text)
+	for name, f := range sh.state.Functions {
+		if f.Exported {
+			env = append(env, "BASH_FUNC_"+name+"%%=() "+f.Text)
 		}
 	}
 	slices.Sort(env)
@@ -55,12 +56,12 @@ func (sh *shell) notFound(args []string, errno abi.Errno) {
 	if errno == abi.EACCES {
 		sh.status = 126
 	}
-	switch f := sh.funcs["command_not_found_handle"]; {
+	switch f := sh.state.Functions["command_not_found_handle"]; {
 	case strings.Contains(name, "/") && sh.files.IsDir(name):
 		sh.errorf("%s: Is a directory", name)
 		sh.status = 126
 	case strings.Contains(name, "/") || errno == abi.EACCES:
-		sh.errorf("%s: %s", name, message(errno))
+		sh.errorf("%s: %s", name, files.Message(errno))
 	case f != nil:
 		sh.callFunction(f, append([]string{"command_not_found_handle"}, args...))
 	default:
@@ -113,6 +114,6 @@ func (sh *shell) cannotStart(args []string, e kernel.Exec, err error) {
 		}
 		sh.status = sh.await(c.PID(), false)
 	default:
-		sh.errorf("%s: %s", args[0], message(errno))
+		sh.errorf("%s: %s", args[0], files.Message(errno))
 	}
 }

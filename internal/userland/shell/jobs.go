@@ -10,6 +10,8 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/builtins"
+	"coderunner/internal/userland/shell/files"
 )
 
 // job is a background process of the shell.
@@ -227,7 +229,7 @@ func (sh *shell) jobsBuiltin(args []string) int {
 			case 's', 'n':
 				stopped = true
 			default:
-				return sh.usage("jobs", "-"+string(c)+": invalid option", "jobs [-lnprs] [jobspec ...] or jobs -x command [args]")
+				return builtins.Usage(face{sh}, "jobs", "-"+string(c)+": invalid option", "jobs [-lnprs] [jobspec ...] or jobs -x command [args]")
 			}
 		}
 	}
@@ -296,7 +298,7 @@ func (sh *shell) kill(args []string) int {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return sh.usage("kill", "", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]")
+		return builtins.Usage(face{sh}, "kill", "", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]")
 	}
 	status := 0
 	sh.poll()
@@ -318,7 +320,7 @@ func (sh *shell) kill(args []string) int {
 			continue
 		}
 		if e := sh.p.Kill(pid, sig); e != abi.OK {
-			text := message(e)
+			text := files.Message(e)
 			if e == abi.EOPNOTSUPP {
 				text = "a process cannot be stopped here, only ended: use TERM or KILL"
 			}

@@ -7,6 +7,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/builtins"
 	"coderunner/internal/userland/shell/parse"
 )
 
@@ -16,7 +17,7 @@ func Main(ctx context.Context, p *kernel.Process) int { return run(ctx, p, nil) 
 // Builtin returns a builtin of bash as a program of its own, such as /bin/echo. It
 // panics if bash has none of that name.
 func Builtin(name string) kernel.Program {
-	run := builtins[name]
+	run := commands[name]
 	if run == nil {
 		panic("no builtin " + name)
 	}
@@ -39,8 +40,8 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 		args = []string{"bash"}
 	}
 	sh.name = args[0][strings.LastIndexByte(args[0], '/')+1:]
-	sh.arg0 = args[0]
-	sh.name = sh.arg0
+	sh.state.Zero = args[0]
+	sh.name = sh.state.Zero
 	src, command, ok := sh.arguments(args[1:])
 	if !ok {
 		return sh.status
@@ -84,7 +85,7 @@ func (sh *shell) arguments(args []string) (src *parse.Source, command string, ok
 			continue
 		case "-O", "+O":
 			if len(args) > 0 {
-				sh.shopt([]string{"shopt", map[bool]string{true: "-s", false: "-u"}[a == "-O"], args[0]})
+				builtins.Shopt(face{sh}, []string{"shopt", map[bool]string{true: "-s", false: "-u"}[a == "-O"], args[0]})
 				args = args[1:]
 			}
 			continue
@@ -113,7 +114,7 @@ func (sh *shell) arguments(args []string) (src *parse.Source, command string, ok
 			if strings.HasSuffix(letters, "o") && len(args) > 0 {
 				flags, args = append(flags, args[0]), args[1:]
 			}
-			if _, _, status := sh.setFlags(flags, sh.name); status != 0 {
+			if _, _, status := builtins.SetFlags(face{sh}, flags, sh.name); status != 0 {
 				sh.status = status
 				return nil, "", false
 			}
@@ -133,11 +134,11 @@ func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *parse.So
 	case isCommand:
 		src = &parse.Source{Text: args[0], First: 1}
 		if len(args) > 1 {
-			sh.arg0, sh.name, sh.params = args[1], args[1], args[2:]
+			sh.state.Zero, sh.name, sh.state.Params = args[1], args[1], args[2:]
 		}
 		return src, "-c", true
 	case stdin || len(args) == 0:
-		sh.params = args
+		sh.state.Params = args
 		text, err := sh.readFile("/dev/stdin", maxScript)
 		if err != nil {
 			return nil, "", false
@@ -145,10 +146,10 @@ func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *parse.So
 		return &parse.Source{Text: text, First: 1}, "stdin", true
 	}
 	name := args[0]
-	sh.arg0, sh.name, sh.script, sh.params = name, name, name, args[1:]
+	sh.state.Zero, sh.name, sh.script, sh.state.Params = name, name, name, args[1:]
 	at := name
 	if _, e := sh.files.Lookup(name, true); e == abi.ENOENT && !strings.Contains(name, "/") {
-		if p := sh.which(name); p != "" {
+		if p := builtins.Which(face{sh}, name); p != "" {
 			at = p
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/shell/files"
 )
 
 // pipes returns the commands of a pipeline, which is a chain to the left.
@@ -42,7 +43,7 @@ func (sh *shell) pipeline(list []stage) {
 		sh.debugStage(s.st)
 		r, w, e := sh.files.FS.Pipe(0)
 		if e != abi.OK {
-			sh.exhausted(fmt.Errorf("cannot make a pipe: %s", message(e)))
+			sh.exhausted(fmt.Errorf("cannot make a pipe: %s", files.Message(e)))
 			break
 		}
 		sub := sh.subshell()

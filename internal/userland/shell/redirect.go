@@ -47,13 +47,13 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]files.Saved) error {
 		}
 		return put(sh.textFile(s))
 	case syntax.WordHdoc:
-		s, err := sh.literal(r.Word)
+		s, err := sh.ex.Literal(r.Word)
 		if err != nil {
 			return err
 		}
 		return put(sh.textFile(s + "\n"))
 	}
-	words, err := sh.fields([]*syntax.Word{r.Word})
+	words, err := sh.ex.Fields([]*syntax.Word{r.Word})
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (sh *shell) putNamed(name string, f *memfs.File) error {
 func (sh *shell) duplicate(r *syntax.Redirect, fd int, name, to string, undo *[]files.Saved) error {
 	if to == "-" {
 		if name != "" {
-			v, err := sh.fetchText(name)
+			v, err := sh.ex.FetchText(name)
 			if err != nil {
 				return err
 			}
@@ -162,7 +162,7 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 	if address, ok := connection(name); ok {
 		stream, err := sh.p.Kernel().Connect(sh.ctx, address)
 		if e, ok := errors.AsType[abi.Errno](err); ok {
-			return nil, fmt.Errorf("connect: %s\n%s%s: %[1]s", message(e), sh.prefix(), name)
+			return nil, fmt.Errorf("connect: %s\n%s%s: %[1]s", files.Message(e), sh.prefix(), name)
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: %v", name, err)
 		}
@@ -183,7 +183,7 @@ func (sh *shell) openFor(op syntax.RedirOperator, name string) (*memfs.File, err
 	}
 	f, e := sh.files.Open(sh.ctx, name, flags, 0o666)
 	if e != abi.OK {
-		return nil, fmt.Errorf("%s: %s", name, message(e))
+		return nil, fmt.Errorf("%s: %s", name, files.Message(e))
 	}
 	return f, nil
 }
@@ -210,9 +210,9 @@ func (sh *shell) hereDocument(r *syntax.Redirect) (string, error) {
 	}
 	if !quoted {
 		if r.Op == syntax.DashHdoc {
-			return sh.document(untabbed(r.Hdoc))
+			return sh.ex.Document(untabbed(r.Hdoc))
 		}
-		return sh.document(r.Hdoc)
+		return sh.ex.Document(r.Hdoc)
 	}
 	var b strings.Builder
 	w := r.Hdoc

@@ -11,12 +11,11 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/expand"
+	"coderunner/internal/userland/shell/files"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
-
-// message returns an errno's text, as strerror does.
-func message(e abi.Errno) string { return cmp.Or(e.Text(), e.Name()) }
 
 // lineOf returns the line of a position of the text that is executed.
 func (sh *shell) lineOf(pos syntax.Pos) int {
@@ -48,7 +47,7 @@ func (sh *shell) errorf(format string, args ...any) {
 // shellError reports whether an error is the shell's, not that of the command that met it:
 // set -e ends the shell then, and be it a condition.
 func shellError(err error) bool {
-	return errors.Is(err, vars.ErrReadOnly) || errors.Is(err, vars.ErrSubscript) || errors.Is(err, errSubstitution) || errors.Is(err, errIndirect)
+	return errors.Is(err, vars.ErrReadOnly) || errors.Is(err, vars.ErrSubscript) || errors.Is(err, expand.ErrSubstitution) || errors.Is(err, expand.ErrIndirect)
 }
 
 // report reports an error of a command.
@@ -95,7 +94,7 @@ func (sh *shell) discard(err error) {
 	}
 	var e *vars.Error
 	sh.status, sh.jump = 1, jump{kind: discards}
-	if s, ok := err.(*badSubstitution); ok && s.fatal || errors.As(err, &e) && e.Fatal {
+	if s, ok := err.(*expand.BadSubstitution); ok && s.Fatal || errors.As(err, &e) && e.Fatal {
 		if sh.jump.kind = exits; sh.script == "" {
 			sh.status = 127
 		}
@@ -122,11 +121,11 @@ func (sh *shell) print(command, s string) int {
 	}
 	text := "Bad file descriptor"
 	if f := sh.files.FDs[1]; f != nil {
-		text = message(abi.EIO)
+		text = files.Message(abi.EIO)
 		if _, e := f.Write(sh.ctx, nil); e != abi.OK {
-			text = message(e)
+			text = files.Message(e)
 		} else if f.Node() != nil || f.Stream() != nil {
-			text = message(abi.ENOSPC)
+			text = files.Message(abi.ENOSPC)
 		}
 	}
 	sh.errorf("%s: write error: %s", command, text)
@@ -137,7 +136,7 @@ func (sh *shell) print(command, s string) int {
 func (sh *shell) readFile(name string, limit int64) (string, error) {
 	f, e := sh.files.Open(sh.ctx, name, abi.O_RDONLY, 0)
 	if e != abi.OK {
-		return "", fmt.Errorf("%s: %s", name, message(e))
+		return "", fmt.Errorf("%s: %s", name, files.Message(e))
 	}
 	defer f.Close()
 	st := f.Stat()
@@ -165,17 +164,6 @@ func (b bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// prompt expands the escapes of PS1 and ${x@P} that have a meaning here.
-func (sh *shell) prompt(s string) string {
-	dir := sh.files.Dir
-	if rest, ok := strings.CutPrefix(dir, home); ok {
-		dir = "~" + rest
-	}
-	base := dir[strings.LastIndexByte(dir, '/')+1:]
-	return strings.NewReplacer(`\u`, "root", `\h`, "localhost", `\H`, "localhost", `\w`, dir, `\W`, base, `\s`, "bash",
-		`\v`, "5.2", `\V`, "5.2.15", `\$`, "#", `\n`, "\n", `\[`, "", `\]`, "", `\\`, `\`).Replace(s)
-}
-
 // dialect is a shell whose texts are parsed.
 type dialect struct{ sh *shell }
 
@@ -185,7 +173,7 @@ func (d dialect) Aliases() map[string]string {
 	if !d.sh.opts.ExpandAliases {
 		return nil
 	}
-	return d.sh.alias
+	return d.sh.state.Aliases
 }
 
 func (d dialect) Warn(line int, text string) {
@@ -241,4 +229,21 @@ func signalText(s kernel.Signal) string {
 	texts := map[kernel.Signal]string{1: "Hangup", 3: "Quit", 4: "Illegal instruction", 6: "Aborted", 8: "Floating point exception",
 		9: "Killed", 10: "User defined signal 1", 11: "Segmentation fault", 12: "User defined signal 2", 14: "Alarm clock", 15: "Terminated"}
 	return texts[s]
+}
+
+// jumpStatus is the status that goes with a jump in progress.
+func (sh *shell) jumpStatus() int {
+	if sh.jump.kind != 0 {
+		return sh.status
+	}
+	return 0
+}
+
+// dropLine leaves the rest of the line, unless a jump is in progress. It reports whether it did.
+func (sh *shell) dropLine() bool {
+	if sh.jump.kind != 0 {
+		return false
+	}
+	sh.status, sh.jump = 1, jump{kind: discards}
+	return true
 }

@@ -30,18 +30,18 @@ package shell
 
 import (
 	"context"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/userland/shell/builtins"
+	"coderunner/internal/userland/shell/expand"
 	"coderunner/internal/userland/shell/files"
 	"coderunner/internal/userland/shell/options"
 	"coderunner/internal/userland/shell/parse"
@@ -52,18 +52,15 @@ import (
 type shell struct {
 	*task
 
-	name     string // in error messages: $0, or bash
-	arg0     string
-	script   string // the file that is executed; "": -c or standard input
-	src      *parse.Source
-	line     int
-	params   []string
-	vars     *vars.Vars
-	funcs    map[string]*function
-	alias    map[string]string
-	disabled map[string]bool // builtins, by enable -n
-	opts     options.Set
-	files    files.Files
+	name   string // in error messages: $0, or bash
+	script string // the file that is executed; "": -c or standard input
+	src    *parse.Source
+	line   int
+	vars   *vars.Vars
+	ex     *expand.Expander
+	opts   options.Set
+	files  files.Files
+	state  builtins.State
 
 	pid         int // $$
 	depth       int // of subshells
@@ -94,11 +91,9 @@ type shell struct {
 	initial     map[string]string // variables that a session began with
 	replaced    bool              // by exec
 	cleanup     []func()          // at the end of the statement
-	getopts     getoptsState
 	seed        uint32
 	lastRandom  int
 	unseeded    bool // a subshell that has not used RANDOM: it goes on with no numbers of its parent's
-	began       time.Time
 	shared      bool // a subshell in the process of its parent
 	alone       bool // a builtin that is a program
 	execs       bool // the statement is all that the process has to do
@@ -117,15 +112,6 @@ type task struct {
 	wake      func()          // likewise: ends a wait
 	// Likewise: a command is waited for in the foreground, and SIGINT came meanwhile.
 	foreground, interrupted bool
-}
-
-// function is a shell function.
-type function struct {
-	body     *syntax.Stmt
-	src      *parse.Source
-	text     string
-	exported bool
-	readOnly bool
 }
 
 // call is an entry of the call stack.
@@ -159,14 +145,15 @@ const maxCommands = 20_000
 // newShell returns the first shell of a process.
 func newShell(ctx context.Context, p *kernel.Process) *shell {
 	sh := &shell{
-		name: "bash", arg0: "bash", src: &parse.Source{First: 1},
-		funcs: map[string]*function{}, alias: map[string]string{},
-		disabled: map[string]bool{}, opts: options.Defaults, hinted: new(sync.Map),
+		name: "bash", src: &parse.Source{First: 1},
+		state: builtins.NewState(),
+		opts:  options.Defaults, hinted: new(sync.Map),
 		files: files.Files{FS: p.FS(), FDs: p.TakeFiles(), Dir: p.Dir, Umask: p.Umask}, pid: p.PID(), traps: map[string]string{},
-		pipeStatus: []int{0}, began: time.Now(), seed: rand.Uint32(), getopts: getoptsState{index: 1},
+		pipeStatus: []int{0}, seed: rand.Uint32(),
 	}
 	sh.task = newTask(ctx, p)
 	sh.vars = vars.New(&sh.task.Memory, variables{sh})
+	sh.ex = expand.New(sh.vars, &sh.files, &sh.opts, expansions{sh})
 	sh.environment(p.Env)
 	return sh
 }
@@ -207,7 +194,7 @@ func (sh *shell) environment(env []string) {
 	if pwd := sh.vars.Scope.Vars["PWD"]; pwd == nil || pwd.Str != sh.files.Dir {
 		sh.vars.Scope.Vars["PWD"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: sh.files.Dir}
 	}
-	level, _ := sh.evaluate(sh.vars.Get("SHLVL"))
+	level, _ := sh.ex.Evaluate(sh.vars.Get("SHLVL"))
 	sh.vars.Scope.Vars["SHLVL"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: strconv.FormatInt(level+1, 10)}
 }
 
@@ -215,9 +202,9 @@ func (sh *shell) environment(env []string) {
 func (sh *shell) subshell() *shell {
 	c := *sh
 	c.vars = sh.vars.Fork(variables{&c})
-	c.funcs, c.alias = maps.Clone(sh.funcs), maps.Clone(sh.alias)
-	c.disabled = maps.Clone(sh.disabled)
+	c.state = sh.state.Fork()
 	c.files = sh.files.Fork()
+	c.ex = expand.New(c.vars, &c.files, &c.opts, expansions{&c})
 	c.traps = map[string]string{}
 	for name, s := range sh.traps {
 		if s == "" || name == "ERR" && sh.opts.Errtrace || name == "DEBUG" && sh.opts.Functrace {

@@ -3,10 +3,11 @@ package shell
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/shell/expand"
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -15,7 +16,7 @@ import (
 func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	replace := sh.execs
 	sh.execs, sh.substatus = false, 0
-	args, err := sh.fields(c.Args)
+	args, err := sh.ex.Fields(c.Args)
 	if err != nil {
 		sh.discard(err)
 		return
@@ -36,7 +37,7 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	}
 	undo, err := sh.redirect(redirs)
 	if err != nil {
-		if errors.Is(err, errSubstitution) {
+		if errors.Is(err, expand.ErrSubstitution) {
 			sh.discard(err)
 		} else {
 			sh.report(err)
@@ -83,15 +84,15 @@ func (sh *shell) assignTo(as *syntax.Assign) error {
 	name := as.Name.Value
 	if as.Array != nil {
 		sh.traceArray(as)
-		return sh.assignArray(name, as.Array, as.Append, false)
+		return sh.ex.AssignArray(name, as.Array, as.Append, false)
 	}
-	s, err := sh.assignedValue(as.Value)
+	s, err := sh.ex.AssignedValue(as.Value)
 	if err != nil {
 		return err
 	}
 	sh.traceAssign(as, s)
 	if as.Index != nil {
-		return sh.assignIndex(name, as.Index, s, as.Append)
+		return sh.ex.AssignIndex(name, as.Index, s, as.Append)
 	}
 	if !as.Append {
 		return sh.vars.Set(name, s)
@@ -107,109 +108,13 @@ func (sh *shell) assignTo(as *syntax.Assign) error {
 	return sh.vars.Assign(name, v, s, true)
 }
 
-// assignIndex assigns to name[index].
-func (sh *shell) assignIndex(name string, index syntax.ArithmExpr, s string, add bool) error {
-	name, _ = sh.vars.Resolve(name)
-	if v := sh.vars.Lookup(name); v != nil && v.Kind == vars.Associative {
-		key, err := sh.key(index)
-		if err == nil && key == "" {
-			sub := sh.src.Of(index)
-			if sub == `""` && sh.src.Rewritten() { // which requote puts there
-				sub = ""
-			}
-			err = fmt.Errorf("%s[%s]: %w", name, sub, vars.ErrSubscript)
-		}
-		if err != nil {
-			return err
-		}
-		return sh.vars.SetElement(name, key, s, add)
-	}
-	n, err := sh.arithm(index)
-	if err != nil {
-		return err
-	}
-	return sh.vars.SetElement(name, strconv.FormatInt(n, 10), s, add)
-}
-
-// assignArray assigns (a b [5]=c).
-func (sh *shell) assignArray(name string, x *syntax.ArrayExpr, add, assoc bool) error {
-	name, _ = sh.vars.Resolve(name)
-	v, err := sh.vars.Writable(name)
-	if err != nil {
-		return err
-	}
-	old := *v
-	if assoc = assoc || v.Kind == vars.Associative; !add {
-		sh.Charge(v, 0)
-		v.List, v.Table, v.Str = nil, nil, ""
-	}
-	switch {
-	case assoc:
-		v.Kind, v.IsSet = vars.Associative, true
-		if v.Table == nil {
-			v.Table = sh.vars.NewTable()
-		}
-	case v.Kind == vars.Scalar || v.List == nil:
-		var list []string
-		if add && v.IsSet && v.Kind == vars.Scalar {
-			list = []string{v.Str}
-		}
-		v.Kind, v.IsSet, v.List, v.Str = vars.Indexed, true, sh.vars.NewArray(list), ""
-	}
-	fresh := *v
-	*v = old // the elements' values may be the old ones
-	if add || len(x.Elems) == 0 {
-		*v = fresh
-	}
-	pairs, err := sh.arrayElements(x, fresh.Kind == vars.Associative)
-	if err != nil {
-		return err
-	}
-	if *v = fresh; v.List != nil {
-		v.List = sh.vars.Own(v.List)
-	}
-	return sh.vars.Fill(name, v, pairs)
-}
-
-func (sh *shell) arrayElements(x *syntax.ArrayExpr, assoc bool) (pairs []vars.Pair, err error) {
-	for i := 0; i < len(x.Elems); i++ {
-		e := x.Elems[i]
-		if e.Index == nil {
-			list, err := sh.fields([]*syntax.Word{e.Value})
-			if err != nil {
-				return nil, err
-			}
-			for _, s := range list {
-				pairs = append(pairs, vars.Pair{Value: s})
-			}
-			continue
-		}
-		p := vars.Pair{Keyed: true}
-		if assoc {
-			p.Key, err = sh.key(e.Index)
-		} else {
-			var n int64
-			n, err = sh.arithm(e.Index)
-			p.Key = strconv.FormatInt(n, 10)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if p.Value, err = sh.assignedValue(e.Value); err != nil {
-			return nil, err
-		}
-		pairs = append(pairs, p)
-	}
-	return pairs, nil
-}
-
 // call runs a command in the scope of the assignments before it, nil for none.
 func (sh *shell) call(before *vars.Scope, args []string) {
 	if before != nil {
 		sh.vars.Scope = before
 		defer func() { sh.vars.Scope = sh.vars.Scope.Parent }()
 	}
-	if f := sh.funcs[args[0]]; f != nil {
+	if f := sh.state.Functions[args[0]]; f != nil {
 		sh.execs = false
 		sh.callFunction(f, args)
 		return
@@ -219,7 +124,7 @@ func (sh *shell) call(before *vars.Scope, args []string) {
 
 // run runs a builtin or a program.
 func (sh *shell) run(args []string) {
-	if b := builtins[args[0]]; b != nil && !sh.disabled[args[0]] {
+	if b := commands[args[0]]; b != nil && !sh.state.Disabled[args[0]] {
 		sh.execs = false
 		sh.before, sh.status = sh.status, 0
 		if status := b(sh, args); sh.jump.kind == 0 || status != 0 {
@@ -240,7 +145,7 @@ func (sh *shell) temporary(assigns []*syntax.Assign) (*vars.Scope, error) {
 	sh.vars.Scope = s
 	defer func() { sh.vars.Scope = s.Parent }()
 	for _, as := range assigns {
-		value, err := sh.assignedValue(as.Value)
+		value, err := sh.ex.AssignedValue(as.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -259,13 +164,13 @@ func (sh *shell) temporary(assigns []*syntax.Assign) (*vars.Scope, error) {
 	return s, nil
 }
 
-func (sh *shell) callFunction(f *function, args []string) {
-	params, src, loops, line, options := sh.params, sh.src, sh.loops, sh.line, sh.opts
-	sh.calls = append(sh.calls, call{args[0], f.src.Name, sh.line})
+func (sh *shell) callFunction(f *parse.Function, args []string) {
+	params, src, loops, line, options := sh.state.Params, sh.src, sh.loops, sh.line, sh.opts
+	sh.calls = append(sh.calls, call{args[0], f.Src.Name, sh.line})
 	sh.vars.Scope = &vars.Scope{Vars: map[string]*vars.Variable{}, Parent: sh.vars.Scope}
-	sh.params, sh.src, sh.loops = args[1:], f.src, 0
+	sh.state.Params, sh.src, sh.loops = args[1:], f.Src, 0
 	callers := sh.hideTraps()
-	sh.stmt(f.body)
+	sh.stmt(f.Body)
 	if sh.jump.kind == returns {
 		sh.jump = jump{}
 	}
@@ -285,6 +190,39 @@ func (sh *shell) callFunction(f *function, args []string) {
 	}
 	sh.vars.Scope = sh.vars.Scope.Parent
 	sh.calls = sh.calls[:len(sh.calls)-1]
-	sh.params, sh.src, sh.loops, sh.line = params, src, loops, line
-	sh.failed(f.body)
+	sh.state.Params, sh.src, sh.loops, sh.line = params, src, loops, line
+	sh.failed(f.Body)
+}
+
+// importFunction makes a function of the environment.
+func (sh *shell) importFunction(name, s string) {
+	old := sh.src
+	defer func() { sh.src = old }()
+	sh.src = &parse.Source{Text: name + " " + s, Name: "environment", First: 1}
+	err := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
+		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name != nil && c.Name.Value == name {
+			sh.declare(c)
+			sh.state.Functions[name].Exported = true
+		}
+		return false
+	})
+	if err != nil {
+		delete(sh.state.Functions, name)
+	}
+}
+
+// assignList assigns the text of a list.
+func (sh *shell) assignList(name, s string, add, assoc bool) (err error) {
+	old := sh.src
+	defer func() { sh.src = old }()
+	sh.src = &parse.Source{Text: name + "=" + s, Name: old.Name, First: sh.line}
+	if e := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
+		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
+			err = sh.ex.AssignArray(name, c.Assigns[0].Array, add, assoc)
+		}
+		return false
+	}); e != nil {
+		return fmt.Errorf("%s: bad array value", name)
+	}
+	return err
 }

@@ -33,7 +33,7 @@ func (sh *shell) special(name string) *vars.Variable {
 	case "SRANDOM":
 		return vars.Text(strconv.FormatUint(uint64(rand.Uint32()), 10))
 	case "SECONDS":
-		return vars.Text(strconv.Itoa(int(time.Since(sh.began) / time.Second)))
+		return vars.Text(strconv.Itoa(int(time.Since(sh.state.Began) / time.Second)))
 	case "EPOCHSECONDS":
 		return vars.Text(strconv.FormatInt(time.Now().Unix(), 10))
 	case "EPOCHREALTIME":
@@ -131,13 +131,13 @@ func parkMiller(seed uint32) uint32 {
 func (sh *shell) assigned(name, s string) {
 	switch name {
 	case "RANDOM":
-		n, _ := sh.evaluate(s)
+		n, _ := sh.ex.Evaluate(s)
 		sh.reseed(uint32(n))
 	case "SECONDS":
-		n, _ := sh.evaluate(s)
-		sh.began = time.Now().Add(-time.Duration(n) * time.Second)
+		n, _ := sh.ex.Evaluate(s)
+		sh.state.Began = time.Now().Add(-time.Duration(n) * time.Second)
 	case "OPTIND":
 		n, _ := strconv.Atoi(s)
-		sh.getopts = getoptsState{index: n}
+		sh.state.SetOptind(n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,16 +99,16 @@ func (s *Session) leave(sh *shell) {
 			return
 		}
 	}
-	for _, name := range sortedKeys(sh.funcs) {
-		f := sh.funcs[name]
-		b.WriteString(f.origin() + "function " + name + "() " + f.text + "\n")
-		if f.exported {
+	for _, name := range slices.Sorted(maps.Keys(sh.state.Functions)) {
+		f := sh.state.Functions[name]
+		b.WriteString(origin(f) + "function " + name + "() " + f.Text + "\n")
+		if f.Exported {
 			b.WriteString("export -f " + name + "\n")
 		}
 		s.Variables = append(s.Variables, Variable{name, "function"})
 	}
-	for _, name := range sortedKeys(sh.alias) {
-		b.WriteString("alias -- " + quote.Word(name+"="+sh.alias[name]) + "\n")
+	for _, name := range slices.Sorted(maps.Keys(sh.state.Aliases)) {
+		b.WriteString("alias -- " + quote.Word(name+"="+sh.state.Aliases[name]) + "\n")
 	}
 	for _, x := range options.OfShopt {
 		if *x.At(&sh.opts) != *x.At(&options.Defaults) {
@@ -119,7 +120,7 @@ func (s *Session) leave(sh *shell) {
 			b.WriteString("set " + map[bool]string{true: "-o ", false: "+o "}[*x.At(&sh.opts) != options.Opposite(x.Name)] + x.Name + "\n")
 		}
 	}
-	for _, name := range sortedKeys(sh.traps) { // last, so that nothing here sets them off
+	for _, name := range slices.Sorted(maps.Keys(sh.traps)) { // last, so that nothing here sets them off
 		if name != "EXIT" {
 			b.WriteString("trap -- " + quote.Word(sh.traps[name]) + " " + name + "\n")
 		}
@@ -133,16 +134,16 @@ func (s *Session) leave(sh *shell) {
 const originOf = "# from "
 
 // origin returns that line: the file, and the line of it at which the body begins.
-func (f *function) origin() string {
-	if f.src.Name == "" {
+func origin(f *parse.Function) string {
+	if f.Src.Name == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s%d %q\n", originOf, f.src.Line(int(f.body.Pos().Line()))+f.src.First-1, f.src.Name)
+	return fmt.Sprintf("%s%d %q\n", originOf, f.Src.Line(int(f.Body.Pos().Line()))+f.Src.First-1, f.Src.Name)
 }
 
 // restoreOrigin makes the errors of a function of a state name the script that it comes from.
-func (f *function) restoreOrigin() {
-	line, at := strings.Split(f.src.Text, "\n"), int(f.body.Pos().Line())
+func restoreOrigin(f *parse.Function) {
+	line, at := strings.Split(f.Src.Text, "\n"), int(f.Body.Pos().Line())
 	if at < 2 || at > len(line) {
 		return
 	}
@@ -152,9 +153,9 @@ func (f *function) restoreOrigin() {
 	if _, err := fmt.Sscanf(origin, "%d %q", &first, &name); !ok || err != nil {
 		return
 	}
-	src := *f.src
+	src := *f.Src
 	src.Name, src.First = name, first-src.Line(at)+1
-	f.src = &src
+	f.Src = &src
 }
 
 // restore takes over a state. Errors of it are of no use to the script.
@@ -169,8 +170,8 @@ func (s *Session) restore(sh *shell) {
 	stderr := sh.files.FDs[2]
 	delete(sh.files.FDs, 2)
 	sh.runText(&parse.Source{Text: s.Before, First: 1}, "eval")
-	for _, f := range sh.funcs {
-		f.restoreOrigin()
+	for _, f := range sh.state.Functions {
+		restoreOrigin(f)
 	}
 	if stderr != nil {
 		sh.files.FDs[2] = stderr

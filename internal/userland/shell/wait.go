@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"coderunner/internal/userland/shell/builtins"
 )
 
 // collect waits for a job.
@@ -31,7 +33,7 @@ func (sh *shell) wait(args []string) int {
 		case args[0] == "-f":
 		case args[0] == "--":
 		default:
-			return sh.usage("wait", args[0]+": invalid option", "wait [-fn] [-p var] [id ...]")
+			return builtins.Usage(face{sh}, "wait", args[0]+": invalid option", "wait [-fn] [-p var] [id ...]")
 		}
 		args = args[1:]
 	}

@@ -1,16 +1,13 @@
 package shell
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
-	"coderunner/internal/userland/shell/vars"
 )
 
 // trace writes a line of set -x: to stderr, or BASH_XTRACEFD.
@@ -23,7 +20,7 @@ func (sh *shell) trace(s string) {
 		on, src := sh.opts.Xtrace, sh.src
 		sh.src = &parse.Source{Text: prompt, Name: src.Name, First: max(1, sh.line)} // LINENO is the command's
 		sh.opts.Xtrace = false
-		if expanded, err := sh.document(w); err == nil {
+		if expanded, err := sh.ex.Document(w); err == nil {
 			prompt = expanded
 		}
 		sh.opts.Xtrace, sh.src = on, src
@@ -80,20 +77,6 @@ func (sh *shell) traceArray(as *syntax.Assign) {
 	sh.trace(sh.src.Text[as.Pos().Offset():as.Array.Lparen.Offset()] + "(" + strings.Join(words, " ") + ")")
 }
 
-// tracePairs shows the elements of an array that is declared.
-func (sh *shell) tracePairs(name string, pairs []vars.Pair) {
-	if !sh.opts.Xtrace {
-		return
-	}
-	words := make([]string, len(pairs))
-	for i, p := range pairs {
-		if words[i] = quote.Single(p.Value); p.Keyed {
-			words[i] = "[" + quote.Single(p.Key) + "]=" + words[i]
-		}
-	}
-	sh.trace(name + "=(" + strings.Join(words, " ") + ")")
-}
-
 // traceWords shows the head of for or select, whose words are as they are written.
 func (sh *shell) traceWords(command string, l *syntax.WordIter) {
 	if !sh.opts.Xtrace {
@@ -122,7 +105,7 @@ func (sh *shell) traceLet(c *syntax.LetClause) {
 				if err != nil {
 					break
 				}
-				if text, err := sh.literal(w); err == nil {
+				if text, err := sh.ex.Literal(w); err == nil {
 					s = text
 				}
 			}
@@ -142,29 +125,29 @@ func acts(s string) bool {
 // where that text would lose the quotes of a subscript.
 func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64, error) {
 	if !sh.opts.Xtrace {
-		return sh.arithm(x)
+		return sh.ex.Number(x)
 	}
 	s := source()
 	once := acts(s)
 	if once && strings.Contains(s, "[") {
 		sh.trace("(( " + s + " ))")
-		return sh.arithm(x)
+		return sh.ex.Number(x)
 	}
 	if strings.ContainsAny(s, "$`") {
 		w, err := parse.Document(s)
 		if err != nil {
-			return sh.arithm(x)
+			return sh.ex.Number(x)
 		}
-		if s, err = sh.document(w); err != nil {
+		if s, err = sh.ex.Document(w); err != nil {
 			return 0, err
 		}
 	}
 	s = strings.ReplaceAll(s, `"`, "")
 	sh.trace("(( " + s + " ))")
 	if once {
-		return sh.evaluate(s)
+		return sh.ex.Evaluate(s)
 	}
-	return sh.arithm(x)
+	return sh.ex.Number(x)
 }
 
 // loopPart returns the text of a part of for ((…;…;…)), 1 for one that is not there.
@@ -177,23 +160,4 @@ func (sh *shell) loopPart(l *syntax.CStyleLoop, x syntax.ArithmExpr, part int) s
 		return sh.src.Of(x)
 	}
 	return strings.TrimLeft(parts[part], " \t\n")
-}
-
-// escaped returns f with a backslash before each quoted character, as a trace does, or in
-// a regular expression before those that mean something.
-func (f field) escaped(expr bool) string {
-	var s strings.Builder
-	for _, p := range f {
-		if p.quoted && expr {
-			s.WriteString(regexp.QuoteMeta(p.text))
-			continue
-		}
-		for i := range len(p.text) {
-			if p.quoted && utf8.RuneStart(p.text[i]) {
-				s.WriteByte('\\')
-			}
-			s.WriteByte(p.text[i])
-		}
-	}
-	return s.String()
 }

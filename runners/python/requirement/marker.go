@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"deps.dev/util/semver"
-
 	"coderunner/runners/python/wheel"
 )
 
@@ -154,10 +152,10 @@ func (e *markerEval) value(word string) (value, name string, err error) {
 // compareMarker compares as versions what is a version and a specifier, else as text.
 func compareMarker(l, op, r string) (bool, error) {
 	if op != "in" && op != "not in" && versionPattern.MatchString(l) && checkClause(op, r) == nil {
-		c, err := semver.PyPI.ParseConstraint(op + r)
-		v, err2 := semver.PyPI.Parse(l)
+		c, err := ParseRange(op + r)
+		v, err2 := ParseVersion(l)
 		if err == nil && err2 == nil {
-			return c.MatchVersionPrerelease(v), nil
+			return c.Contains(v), nil
 		}
 	}
 	switch op {

@@ -27,8 +27,6 @@ import (
 	"slices"
 	"strings"
 
-	"deps.dev/util/semver"
-
 	"coderunner/runners/python/wheel"
 )
 
@@ -69,8 +67,9 @@ func (r Requirement) Exact() bool {
 
 // Allows reports whether a version is in the requirement's range.
 func (r Requirement) Allows(version string) bool {
-	c, err := semver.PyPI.ParseConstraint(r.Specifier)
-	return err == nil && c.Match(version)
+	c, err := ParseRange(r.Specifier)
+	v, err2 := ParseVersion(version)
+	return err == nil && err2 == nil && c.Contains(v)
 }
 
 const (

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"deps.dev/util/semver"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -93,11 +92,11 @@ func (s Script) CheckPython(python string) error {
 	if s.RequiresPython == "" {
 		return nil
 	}
-	c, err := semver.PyPI.ParseConstraint(s.RequiresPython)
+	c, err := ParseRange(s.RequiresPython)
 	if err != nil {
 		return fmt.Errorf("the program's script block has the requires-python %q, which is not a range of versions", s.RequiresPython)
 	}
-	if !c.Match(python) {
+	if v, err := ParseVersion(python); err == nil && !c.Contains(v) {
 		return fmt.Errorf("the program's script block wants Python %s, this is %s", s.RequiresPython, python)
 	}
 	return nil

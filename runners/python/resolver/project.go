@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"deps.dev/util/pypi"
-	"deps.dev/util/semver"
 
 	"coderunner/runners/python/index"
 	"coderunner/runners/python/lockfile"
@@ -39,14 +38,14 @@ func (s *search) Project(ctx context.Context, name string) (*solver.Project, err
 	}
 	out := &solver.Project{Error: p.err}
 	if offer, ok := s.offers[name]; ok {
-		if v, err := semver.PyPI.Parse(offer.Version); err == nil {
+		if v, err := requirement.ParseVersion(offer.Version); err == nil {
 			out.Offer = &solver.Release{Version: v, Text: offer.Version}
 		}
 	}
 	best := map[string]candidate{} // by canonical version
 	var fits, yanked []string
 	for _, f := range slices.SortedFunc(maps.Values(p.files), func(a, b candidate) int { return strings.Compare(a.Filename, b.Filename) }) {
-		v, err := semver.PyPI.Parse(f.version)
+		v, err := requirement.ParseVersion(f.version)
 		if err != nil {
 			continue
 		}
@@ -54,7 +53,7 @@ func (s *search) Project(ctx context.Context, name string) (*solver.Project, err
 			p.others[f.version] = fmt.Sprintf("needs Python %s, this is %s", f.RequiresPython, s.Resolver.lock.Python)
 			continue
 		}
-		key := v.Canon(true) + map[bool]string{true: " yanked"}[f.Yanked]
+		key := v.String() + map[bool]string{true: " yanked"}[f.Yanked]
 		old, known := best[key]
 		if !known || f.rank > old.rank {
 			best[key] = f
@@ -67,7 +66,7 @@ func (s *search) Project(ctx context.Context, name string) (*solver.Project, err
 	}
 	release := func(key string) solver.Release {
 		f := best[key]
-		v, _ := semver.PyPI.Parse(f.version)
+		v, _ := requirement.ParseVersion(f.version)
 		return solver.Release{Version: v, Text: f.version, File: f.Filename, Day: day(p.days[f.version])}
 	}
 	for _, key := range fits {
@@ -77,8 +76,8 @@ func (s *search) Project(ctx context.Context, name string) (*solver.Project, err
 		out.Yanked = append(out.Yanked, release(key))
 	}
 	for _, text := range slices.Sorted(maps.Keys(p.others)) {
-		v, err := semver.PyPI.Parse(text)
-		if _, fits := best[v.Canon(true)]; err == nil && !fits {
+		v, err := requirement.ParseVersion(text)
+		if _, fits := best[v.String()]; err == nil && !fits {
 			out.Unfit = append(out.Unfit, solver.Unfit{Version: v, Text: text, Why: p.others[text], Day: day(p.days[text])})
 		}
 	}
@@ -97,9 +96,9 @@ func (r *Resolver) fitsPython(text string) bool {
 	if text == "" {
 		return true
 	}
-	c, err := semver.PyPI.ParseConstraint(text)
-	v, err2 := semver.PyPI.Parse(r.lock.Python)
-	return err != nil || err2 != nil || c.MatchVersionPrerelease(v)
+	c, err := requirement.ParseRange(text)
+	v, err2 := requirement.ParseVersion(r.lock.Python)
+	return err != nil || err2 != nil || c.Contains(v)
 }
 
 // project returns what the index has of a project.

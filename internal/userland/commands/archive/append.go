@@ -94,7 +94,7 @@ type substitution struct {
 }
 
 // substitutions reads the expressions of --transform.
-func substitutions(text string) (list []substitution, err error) {
+func substitutions(text string, limits regex.Limits) (list []substitution, err error) {
 	for text != "" {
 		if len(text) < 2 || text[0] != 's' {
 			return nil, errors.New("Invalid transform expression") //nolint:staticcheck // GNU's words
@@ -107,7 +107,7 @@ func substitutions(text string) (list []substitution, err error) {
 		}
 		flags, text, _ = strings.Cut(flags, ";")
 		s := substitution{with: with, nth: 1}
-		d := regex.Dialect{}
+		d := regex.Dialect{Limits: limits}
 		for _, f := range flags {
 			switch {
 			case f == 'g':

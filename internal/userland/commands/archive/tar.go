@@ -77,7 +77,7 @@ func Tar(c *command.Call) int {
 		}
 	}
 	var err error
-	if t.transform, err = substitutions(strings.Join(o.Values("transform"), ";")); err != nil {
+	if t.transform, err = substitutions(strings.Join(o.Values("transform"), ";"), c.Limits()); err != nil {
 		return c.Die(2, "%s", err)
 	}
 	switch t.mode {

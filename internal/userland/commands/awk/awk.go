@@ -63,13 +63,17 @@ type run struct {
 // special variables say of strings and expressions.
 type settings struct {
 	*memory
-	rs      string
-	convfmt string
-	ofs     string
-	subsep  string
-	fold    bool // IGNORECASE is set
-	regexes map[string]regex.Pattern
+	rs       string
+	convfmt  string
+	ofs      string
+	subsep   string
+	fold     bool // IGNORECASE is set
+	regexes  map[string]regex.Pattern
+	compiled int64 // bytes of regexes
 }
+
+// maxCompiled bounds the regular expressions that are kept.
+const maxCompiled = 32 << 20
 
 // Errors that change the flow of a program.
 var (
@@ -336,12 +340,18 @@ func (r *settings) regex(source string) (regex.Pattern, error) {
 	if p := r.regexes[source]; p != nil {
 		return p, nil
 	}
-	p, err := regex.Dialect{Extended: true, Escapes: true, Octal: true, Fold: r.fold}.Compile(source)
+	if len(r.regexes) > 500 || r.compiled > maxCompiled {
+		clear(r.regexes)
+		r.hold(-r.compiled)
+		r.compiled = 0
+	}
+	limits := regex.Limits{Ctx: r.c.Ctx, Hold: func(n int) error {
+		r.compiled += int64(n)
+		return r.hold(int64(n))
+	}}
+	p, err := regex.Dialect{Extended: true, Escapes: true, Octal: true, Fold: r.fold, Limits: limits}.Compile(source)
 	if err != nil {
 		return nil, fmt.Errorf("invalid regexp: %s: /%s/", err, source)
-	}
-	if len(r.regexes) > 500 {
-		clear(r.regexes)
 	}
 	r.regexes[source] = p
 	return p, nil

@@ -192,7 +192,7 @@ func (p *parser) primary() *node {
 		p.advance()
 		return n
 	case regexLiteral:
-		re, err := regex.Dialect{Extended: true, Escapes: true, Octal: true}.Compile(p.tok.text)
+		re, err := regex.Dialect{Extended: true, Escapes: true, Octal: true, Limits: p.c.Limits()}.Compile(p.tok.text)
 		if err != nil {
 			p.fail("error: %s: /%s/", err, p.tok.text)
 		}

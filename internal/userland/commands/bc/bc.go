@@ -22,7 +22,6 @@ type run struct {
 	arrays  map[string]map[int]num
 	funcs   map[string]function
 	skip    bool // parse without effect
-	depth   int
 	steps   int
 	result  num // of return
 	library bool
@@ -71,7 +70,10 @@ func (b *run) read(l *command.Lines) (more bool, err error) {
 		if l.Err != nil {
 			return false, l.Err
 		}
-		if err := b.c.Reserve(int64(len(line)) + 1); err != nil {
+		if b.c.Stopped() {
+			return false, command.ErrStopped
+		}
+		if err := b.c.Reserve(tokenCost * int64(len(line)+1)); err != nil {
 			return false, err
 		}
 		if text.Write(line); l.Whole && ok {
@@ -88,6 +90,9 @@ func (b *run) read(l *command.Lines) (more bool, err error) {
 		return ok, err
 	}
 }
+
+// tokenCost is what a byte of a program takes at most, as a token of its own.
+const tokenCost = 40
 
 // open reports whether tokens end within a statement.
 func open(list []string) bool {
@@ -126,7 +131,7 @@ func (b *run) interpret() bool {
 			for b.at < len(b.src) && b.src[b.at] != "\n" {
 				b.at++
 			}
-			b.skip, b.depth = false, 0
+			b.skip = false
 		}
 	}
 	return true
@@ -217,13 +222,16 @@ func (b *run) newlines() {
 	}
 }
 
-// enter bounds the nesting and the time.
+// frame is what a level of statements and expressions takes of the stack, twice.
+const frame = 8 << 10
+
+// enter bounds the nesting and the time. If it returns nil, the caller calls Leave.
 func (b *run) enter() error {
 	if b.steps++; b.steps&0xff == 0 && b.c.Stopped() {
 		return command.ErrStopped
 	}
-	if b.depth++; b.depth > 3000 {
-		return errors.New("the program is nested too deeply")
+	if err := b.c.Enter(frame); err != nil {
+		return fmt.Errorf("the program is %w", err)
 	}
 	return nil
 }
@@ -251,6 +259,9 @@ func (b *run) call(name string, args []num) (num, error) {
 		}
 	}
 	for i, p := range f.params {
+		if err := b.c.Reserve(args[i].size()); err != nil {
+			return integer(0), err
+		}
 		b.vars[p] = args[i]
 	}
 	at := b.at
@@ -258,6 +269,7 @@ func (b *run) call(name string, args []num) (num, error) {
 	err := b.block()
 	b.at = at
 	for n, s := range old {
+		b.c.Release(b.vars[n].size())
 		if array, is := strings.CutSuffix(n, "[]"); is {
 			b.arrays[array] = s.array
 		} else if b.vars[n] = s.v; s.v.n == nil {

@@ -32,8 +32,16 @@ func (b *run) set(p place, v num) error {
 		if b.arrays[p.name] == nil {
 			b.arrays[p.name] = map[int]num{}
 		}
+		old, has := b.arrays[p.name][p.index]
+		grown := v.size() - old.size()
+		if !has {
+			grown += elementCost
+		}
+		if err := b.c.Reserve(grown); err != nil {
+			return err
+		}
 		b.arrays[p.name][p.index] = v
-		return b.c.Reserve(64 + int64(v.n.BitLen()/8))
+		return nil
 	}
 	switch n := v.int(); p.name {
 	case "scale":
@@ -46,8 +54,22 @@ func (b *run) set(p place, v num) error {
 	case "obase":
 		v = integer(int64(max(n, 2)))
 	}
+	if err := b.c.Reserve(v.size() - b.vars[p.name].size()); err != nil {
+		return err
+	}
 	b.vars[p.name] = v
 	return nil
+}
+
+// elementCost is what an element of an array takes beside its number.
+const elementCost = 128
+
+// size returns how many bytes the digits of a number take.
+func (x num) size() int64 {
+	if x.n == nil {
+		return 0
+	}
+	return int64(x.n.BitLen() / 8)
 }
 
 func (b *run) scale() int { return b.vars["scale"].int() }
@@ -58,7 +80,7 @@ func (b *run) expr() (v num, assigned bool, err error) {
 	if err := b.enter(); err != nil {
 		return integer(0), false, err
 	}
-	defer func() { b.depth-- }()
+	defer b.c.Leave(frame)
 	at := b.at
 	if p, ok, err := b.place(); err != nil {
 		return integer(0), false, err
@@ -117,7 +139,14 @@ var levels = [][]string{{"||"}, {"&&"}, {"!"}, {"==", "!=", "<", "<=", ">", ">="
 func (b *run) binary(level int) (num, error) {
 	if level == 2 { // "!" binds looser than comparisons
 		if b.accept("!") {
+			if err := b.enter(); err != nil {
+				return integer(0), err
+			}
 			v, err := b.binary(2)
+			b.c.Leave(frame)
+			if err != nil {
+				return v, err
+			}
 			return integer(int64(command.Btoi(v.zero()))), err
 		}
 		return b.binary(3)
@@ -184,6 +213,10 @@ func (b *run) apply(op string, x, y num) (num, error) {
 }
 
 func (b *run) unary() (num, error) {
+	if err := b.enter(); err != nil {
+		return integer(0), err
+	}
+	defer b.c.Leave(frame)
 	if b.accept("-") {
 		v, err := b.unary()
 		return v.neg2(), err

@@ -35,7 +35,7 @@ func (b *run) statement() error {
 	if err := b.enter(); err != nil {
 		return err
 	}
-	defer func() { b.depth-- }()
+	defer b.c.Leave(frame)
 	switch t := b.peek(); t {
 	case "{":
 		b.at++
@@ -182,7 +182,7 @@ func (b *run) loop() error {
 		if err := b.enter(); err != nil {
 			return err
 		}
-		b.depth--
+		b.c.Leave(frame)
 		b.at = condition
 		v, err := b.optional(map[bool]string{true: ";", false: ")"}[isFor])
 		if err != nil {

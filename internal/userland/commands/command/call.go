@@ -20,6 +20,7 @@ import (
 	"coderunner/internal/machine/clock"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/userland/regex"
 )
 
 // Call is one running command: a process with the conveniences that every
@@ -218,6 +219,20 @@ func (c *Call) Leave(frame int) { c.Process.Stack.Leave(frame) }
 
 // stackStep is how many bytes of the stack are charged at once.
 const stackStep = 1 << 20
+
+// Room reports whether n more bytes could be reserved, for what is garbage soon.
+func (c *Call) Room(n int) error {
+	err := c.Reserve(int64(n))
+	if err == nil {
+		c.Release(int64(n))
+	}
+	return err
+}
+
+// Limits returns those of the command's regular expressions.
+func (c *Call) Limits() regex.Limits {
+	return regex.Limits{Ctx: c.Ctx, Hold: func(n int) error { return c.Reserve(int64(n)) }}
+}
 
 // Release gives back n of the reserved bytes.
 func (c *Call) Release(n int64) {

@@ -365,7 +365,7 @@ func (d *differ) ignored(a, b *side, h hunk) bool {
 		return true
 	}
 	for _, expr := range d.o.Values("I") {
-		re, err := regex.CompileBasic(expr, false)
+		re, err := regex.CompileBasic(expr, false, regex.Limits{Ctx: d.c.Ctx})
 		if err == nil && !slices.ContainsFunc(lines, func(l []byte) bool { return !re.Match(l) }) {
 			return true
 		}

@@ -142,6 +142,8 @@ func (f *finder) loops(path string, st abi.Stat) bool {
 }
 
 func (f *finder) eval(n *node, e *found) bool {
+	f.enter()
+	defer f.c.Leave(frame)
 	switch n.op {
 	case "and":
 		return f.eval(n.a, e) && !f.quit && f.eval(n.b, e)

@@ -21,9 +21,9 @@ func (f *finder) parse() {
 	case len(f.args) == 0:
 		f.expr = print
 	case acts:
-		f.expr = f.comma(0)
+		f.expr = f.comma()
 	default:
-		f.expr = &node{op: "and", a: f.comma(0), b: print}
+		f.expr = &node{op: "and", a: f.comma(), b: print}
 	}
 	switch {
 	case f.deletes && f.prunes && !f.asked:
@@ -52,58 +52,57 @@ func (f *finder) peek() string {
 	return ""
 }
 
-func (f *finder) comma(depth int) *node {
-	n := f.or(depth)
+func (f *finder) comma() *node {
+	n := f.or()
 	for f.peek() == "," {
 		f.args = f.args[1:]
-		n = &node{op: "comma", a: n, b: f.or(depth)}
+		n = &node{op: "comma", a: n, b: f.or()}
 	}
 	return n
 }
 
-func (f *finder) or(depth int) *node {
-	n := f.and(depth)
+func (f *finder) or() *node {
+	n := f.and()
 	for f.peek() == "-o" || f.peek() == "-or" {
 		op := f.peek()
 		f.args, f.last = f.args[1:], op
 		if len(f.args) == 0 {
 			f.c.Exit(1, "invalid expression; you have used a binary operator '%s' with nothing after it.", op)
 		}
-		n = &node{op: "or", a: n, b: f.and(depth)}
+		n = &node{op: "or", a: n, b: f.and()}
 	}
 	return n
 }
 
-func (f *finder) and(depth int) *node {
-	n := f.not(depth)
+func (f *finder) and() *node {
+	n := f.not()
 	for len(f.args) > 0 && !slices.Contains([]string{"-o", "-or", ")", ","}, f.peek()) {
 		if p := f.peek(); p == "-a" || p == "-and" {
 			f.args = f.args[1:]
 		} else if p == "" || p[0] != '-' && p != "(" && p != "!" {
 			return n
 		}
-		n = &node{op: "and", a: n, b: f.not(depth)}
+		n = &node{op: "and", a: n, b: f.not()}
 	}
 	return n
 }
 
-func (f *finder) not(depth int) *node {
-	if depth > 500 {
-		f.c.Exit(1, "the expression is nested too deeply")
-	}
+func (f *finder) not() *node {
+	f.enter()
+	defer f.c.Leave(frame)
 	switch op := f.peek(); op {
 	case "!", "-not", "-!":
 		f.args = f.args[1:]
 		if len(f.args) == 0 {
 			f.c.Exit(1, "expected an expression after '%s'", op)
 		}
-		return &node{op: "not", a: f.not(depth + 1)}
+		return &node{op: "not", a: f.not()}
 	case "(":
 		f.args = f.args[1:]
 		if f.peek() == ")" {
 			f.c.Exit(1, "invalid expression; empty parentheses are not allowed.")
 		}
-		n := f.comma(depth + 1)
+		n := f.comma()
 		switch next := f.peek(); {
 		case next != ")" && next != "":
 			f.c.Exit(1, "%s", f.misplaced(next))
@@ -114,6 +113,16 @@ func (f *finder) not(depth int) *node {
 		return n
 	}
 	return f.primary()
+}
+
+// frame is what a level of an expression takes of the stack, twice.
+const frame = 2 << 10
+
+// enter counts a level of an expression.
+func (f *finder) enter() {
+	if err := f.c.Enter(frame); err != nil {
+		f.c.Exit(1, "the expression is %s", err)
+	}
 }
 
 // argument takes the argument of a test.

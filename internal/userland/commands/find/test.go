@@ -97,7 +97,7 @@ func findRegex(f *finder, name, arg string) test {
 		}
 	}
 	// Emacs's expressions, which are the default, have + and ? without backslash.
-	d := regex.Dialect{Fold: name == "-iregex", Whole: true, Extended: strings.Contains(kind, "extended") || strings.Contains(kind, "egrep") || strings.Contains(kind, "awk")}
+	d := regex.Dialect{Limits: f.c.Limits(), Fold: name == "-iregex", Whole: true, Extended: strings.Contains(kind, "extended") || strings.Contains(kind, "egrep") || strings.Contains(kind, "awk")}
 	source := arg
 	if kind == "" || kind == "emacs" {
 		d.Extended = true

@@ -167,7 +167,7 @@ func (p *parser) substitution(cmd *instruction) {
 	if !ok {
 		p.fail("unterminated `s' command")
 	}
-	d := regex.Dialect{Extended: p.s.extended, Escapes: true}
+	d := regex.Dialect{Limits: p.s.c.Limits(), Extended: p.s.extended, Escapes: true}
 	for {
 		ch := p.peek()
 		switch {

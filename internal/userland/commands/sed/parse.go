@@ -149,7 +149,7 @@ func (p *parser) address() *address {
 			p.at = len(p.src)
 			p.fail("unterminated address regex")
 		}
-		d := regex.Dialect{Extended: p.s.extended, Escapes: true}
+		d := regex.Dialect{Limits: p.s.c.Limits(), Extended: p.s.extended, Escapes: true}
 		for ; p.peek() == 'I' || p.peek() == 'M'; p.at++ {
 			d.Fold, d.Lines = d.Fold || p.peek() == 'I', d.Lines || p.peek() == 'M'
 		}

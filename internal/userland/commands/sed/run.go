@@ -188,7 +188,7 @@ func (s *editor) nextLine(add bool) (ended bool, err error) {
 func (s *editor) simple(cmd *instruction) error {
 	switch cmd.name {
 	case 'a':
-		s.after = append(s.after, func() { s.begin().WriteString(cmd.text) })
+		return s.later(func() { s.begin().WriteString(cmd.text) })
 	case 'i':
 		s.begin().WriteString(cmd.text)
 	case 'p':
@@ -200,10 +200,16 @@ func (s *editor) simple(cmd *instruction) error {
 	case 'g':
 		s.space = append(s.space[:0], s.hold...)
 	case 'G':
+		if err := s.c.Room(len(s.space) + len(s.hold)); err != nil {
+			return err
+		}
 		s.space = append(append(s.space, s.end), s.hold...)
 	case 'h':
 		s.hold = append(s.hold[:0], s.space...)
 	case 'H':
+		if err := s.c.Room(len(s.space) + len(s.hold)); err != nil {
+			return err
+		}
 		s.hold = append(append(s.hold, s.end), s.space...)
 	case 'x':
 		s.space, s.hold = s.hold, s.space
@@ -216,9 +222,9 @@ func (s *editor) simple(cmd *instruction) error {
 	case 'l':
 		s.list(cmd.number)
 	case 'r':
-		s.after = append(s.after, func() { s.insertFile(cmd.text) })
+		return s.later(func() { s.insertFile(cmd.text) })
 	case 'R':
-		s.after = append(s.after, func() { s.insertLine(cmd.text) })
+		return s.later(func() { s.insertLine(cmd.text) })
 	case 'w':
 		cmd.file.Write(s.space)
 		cmd.file.WriteByte(s.end)
@@ -237,6 +243,18 @@ func (s *editor) simple(cmd *instruction) error {
 		return s.substitute(cmd)
 	}
 	return s.bound()
+}
+
+// laterCost is what an output for the end of the cycle takes.
+const laterCost = 64
+
+// later has something put out at the end of the cycle.
+func (s *editor) later(f func()) error {
+	if err := s.c.Reserve(laterCost); err != nil {
+		return err
+	}
+	s.after = append(s.after, f)
+	return nil
 }
 
 func (s *editor) insertFile(name string) {
@@ -285,6 +303,9 @@ func (s *editor) list(width int) {
 		column += len(t)
 	}
 	for i := 0; i < len(s.space); {
+		if i&0xffff < 4 && s.c.Stopped() {
+			return
+		}
 		r, size := utf8.DecodeRune(s.space[i:])
 		b := s.space[i]
 		switch at := strings.IndexByte("\\\a\b\f\n\r\t\v", b); {
@@ -313,7 +334,17 @@ func (s *editor) substitute(cmd *instruction) error {
 	if cmd.global {
 		limit = -1
 	}
-	found := p.FindAllSubmatchIndex(s.space, limit)
+	held := 0
+	room := func(n int) error {
+		held += n
+		return s.c.Reserve(int64(n))
+	}
+	defer func() { s.c.Release(int64(held)) }()
+	found, err := regex.FindAll(p, s.space, limit, room)
+	if err != nil {
+		held = 0
+		return err
+	}
 	if b, ok := p.(*regex.Backtracking); ok && b.TimedOut {
 		return fmt.Errorf("an expression with backreferences took longer than %s", regex.MatchTime)
 	}
@@ -326,15 +357,15 @@ func (s *editor) substitute(cmd *instruction) error {
 		if i > 0 && !cmd.global {
 			break
 		}
+		if need := 2*len(out) + len(s.space) - held; need > command.CopySize {
+			if err := room(need); err != nil {
+				held -= need
+				return err
+			}
+		}
 		out = append(out, s.space[end:m[0]]...)
 		out = s.expand(out, cmd.parts, m)
 		end = m[1]
-		if len(out) > command.CopySize {
-			if err := s.c.Reserve(int64(len(out))); err != nil {
-				return err
-			}
-			s.c.Release(int64(len(out)))
-		}
 	}
 	s.space = append(out, s.space[end:]...)
 	s.replaced = true

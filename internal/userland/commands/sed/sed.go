@@ -165,9 +165,13 @@ func (s *editor) cycle() (again bool, err error) {
 }
 
 func (s *editor) flushAfter() {
-	for _, f := range s.after {
+	for i, f := range s.after {
+		if i&0xff == 0xff && s.c.Stopped() {
+			break
+		}
 		f()
 	}
+	s.c.Release(laterCost * int64(len(s.after)))
 	s.after = nil
 	if s.o.On("u") {
 		s.out.Flush()

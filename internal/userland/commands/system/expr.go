@@ -15,7 +15,6 @@ type exprParser struct {
 	c     *command.Call
 	args  []string
 	last  string // the last operand that was taken
-	depth int
 }
 
 // Expr evaluates an expression.
@@ -69,10 +68,6 @@ func (p *exprParser) binary(sub func() string, apply func(op, a, b string) strin
 }
 
 func (p *exprParser) or() string {
-	if p.depth++; p.depth > 500 {
-		p.c.Exit(2, "the expression is nested too deeply")
-	}
-	defer func() { p.depth-- }()
 	return p.binary(p.and, func(_, a, b string) string {
 		switch {
 		case !exprNull(a):
@@ -144,9 +139,9 @@ func (p *exprParser) match() string {
 
 // matching is STRING : REGEX, anchored at the start.
 func (p *exprParser) matching(s, source string) string {
-	re, err := regex.CompileBasic("^\\("+source+"\\)", false)
+	re, err := regex.CompileBasic("^\\("+source+"\\)", false, p.c.Limits())
 	if source != "" && source[0] == '^' {
-		re, err = regex.CompileBasic("^\\("+source[1:]+"\\)", false)
+		re, err = regex.CompileBasic("^\\("+source[1:]+"\\)", false, p.c.Limits())
 	}
 	if err != nil {
 		p.c.Exit(2, "%s", err)
@@ -167,7 +162,14 @@ func (p *exprParser) matching(s, source string) string {
 	return fmt.Sprint(utf8.RuneCountInString(s[:found[0][1]]))
 }
 
+// exprFrame is what a level of the parser's recursion takes of the stack, twice.
+const exprFrame = 4 << 10
+
 func (p *exprParser) primary() string {
+	if err := p.c.Enter(exprFrame); err != nil {
+		p.c.Exit(2, "the expression is %s", err)
+	}
+	defer p.c.Leave(exprFrame)
 	if len(p.args) == 0 {
 		p.c.Exit(2, "syntax error: missing argument after %s", command.Quote(p.last))
 	}

@@ -34,7 +34,7 @@ func Pgrep(c *command.Call) int {
 	if len(o.Args) > 0 {
 		pattern = o.Args[0]
 	}
-	re, err := regex.Dialect{Extended: true, Fold: o.On("i"), Whole: o.On("x")}.Compile(pattern)
+	re, err := regex.Dialect{Limits: c.Limits(), Extended: true, Fold: o.On("i"), Whole: o.On("x")}.Compile(pattern)
 	if err != nil {
 		return c.Die(2, "%s", err)
 	}

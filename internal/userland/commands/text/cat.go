@@ -153,7 +153,7 @@ func Nl(c *command.Call) int {
 		case style == "t" || style == "a-default":
 			number = len(line) > 0
 		case strings.HasPrefix(style, "p"):
-			re, err := regex.CompileBasic(style[1:], false)
+			re, err := regex.CompileBasic(style[1:], false, regex.Limits{Ctx: c.Ctx})
 			c.Must(err)
 			number = re.Match(line)
 		case style != "n":

@@ -102,7 +102,7 @@ func (s *csplitter) find(pattern string, repeated int) (end int, skip bool, err 
 			return -1, false, fmt.Errorf("%s: integer expected after delimiter", pattern)
 		}
 	}
-	re, err := regex.CompileBasic(pattern[1:last], false)
+	re, err := regex.CompileBasic(pattern[1:last], false, s.c.Limits())
 	if err != nil {
 		return -1, false, fmt.Errorf("%s: invalid regular expression: %w", command.Quote(pattern), err)
 	}

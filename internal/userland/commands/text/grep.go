@@ -121,7 +121,10 @@ func (g *grepper) compile() {
 	if kind == "P" && len(sources) > 1 {
 		c.Exit(2, "the -P option only supports a single pattern")
 	}
-	for _, s := range sources {
+	for i, s := range sources {
+		if i&0xfff == 0xfff && c.Stopped() {
+			return
+		}
 		p, err := g.one(kind, s, fold)
 		if err != nil {
 			c.Exit(2, "%s", err)
@@ -143,18 +146,18 @@ func (g *grepper) one(kind, s string, fold bool) (regex.Pattern, error) {
 			}
 			b.WriteByte(s[i])
 		}
-		return regex.Dialect{Fold: fold, Whole: g.whole}.Compile(b.String())
+		return regex.Dialect{Fold: fold, Whole: g.whole, Limits: g.c.Limits()}.Compile(b.String())
 	case "P":
 		if g.whole {
 			s = "^(?:" + s + ")$"
 		}
-		return regex.CompilePerl(s, fold)
+		return regex.CompilePerl(s, fold, g.c.Limits())
 	case "E":
-		return regex.Dialect{Fold: fold, Extended: true, Whole: g.whole, Warn: func(op string) {
+		return regex.Dialect{Fold: fold, Extended: true, Whole: g.whole, Limits: g.c.Limits(), Warn: func(op string) {
 			g.c.Warnf("grep: warning: %s at start of expression\n", op)
 		}}.Compile(s)
 	}
-	return regex.Dialect{Fold: fold, Whole: g.whole}.Compile(s)
+	return regex.Dialect{Fold: fold, Whole: g.whole, Limits: g.c.Limits()}.Compile(s)
 }
 
 func (g *grepper) numbers() {
@@ -264,7 +267,10 @@ func unzipped(r io.Reader) (io.Reader, error) {
 
 // matches reports whether a line matches, without regard to -v.
 func (g *grepper) matches(line []byte) bool {
-	for _, p := range g.patterns {
+	for i, p := range g.patterns {
+		if i&0xfff == 0xfff && g.c.Stopped() {
+			return false
+		}
 		if !g.words && !g.whole {
 			if p.Match(line) {
 				return true
@@ -278,7 +284,11 @@ func (g *grepper) matches(line []byte) bool {
 
 // find returns the matches of a pattern that -w and -x allow.
 func (g *grepper) find(p regex.Pattern, line []byte) (kept [][2]int) {
-	for _, m := range p.FindAllSubmatchIndex(line, -1) {
+	all, err := regex.FindAll(p, line, -1, g.c.Room)
+	if err != nil {
+		g.c.Exit(2, "%s", err)
+	}
+	for _, m := range all {
 		from, to := m[0], m[1]
 		if g.whole && (from > 0 || to < len(line)) {
 			continue

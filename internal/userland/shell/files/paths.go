@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
 	"context"
@@ -83,3 +84,6 @@ func (fl *Files) Below(dir string) map[*memfs.Node]string {
 	})
 	return found
 }
+
+// Message returns an errno's text, as strerror does.
+func Message(e abi.Errno) string { return cmp.Or(e.Text(), e.Name()) }

@@ -25,6 +25,7 @@ type Option struct {
 	At     func(*Set) *bool
 }
 
+// OfSet are the options of set, in the order in which it shows them.
 var OfSet = []Option{
 	{"allexport", 'a', func(o *Set) *bool { return &o.Allexport }},
 	{"braceexpand", 'B', func(o *Set) *bool { return &o.Nobrace }}, // the opposite: see option
@@ -55,6 +56,7 @@ var OfSet = []Option{
 	{"xtrace", 'x', func(o *Set) *bool { return &o.Xtrace }},
 }
 
+// OfShopt are the options of shopt.
 var OfShopt = []Option{
 	{"assoc_expand_once", 0, func(o *Set) *bool { return &o.AssocExpandOnce }},
 	{"checkwinsize", 0, func(o *Set) *bool { return &o.Checkwinsize }},
@@ -89,6 +91,7 @@ func (o *Set) Find(name string) *bool {
 // Opposite reports whether an option is kept as its opposite.
 func Opposite(name string) bool { return name == "braceexpand" }
 
+// On returns the names of the options of set that are on.
 func (o *Set) On() (names []string) {
 	for _, x := range OfSet {
 		if *x.At(o) != Opposite(x.Name) {
@@ -98,6 +101,7 @@ func (o *Set) On() (names []string) {
 	return names
 }
 
+// ShoptOn returns those of shopt.
 func (o *Set) ShoptOn() (names []string) {
 	for _, x := range OfShopt {
 		if *x.At(o) {

@@ -41,6 +41,7 @@ func (a *Array) Find(i int) (int, bool) {
 	return slices.BinarySearch(a.At, i)
 }
 
+// Get returns an element.
 func (a *Array) Get(i int) (string, bool) {
 	if at, ok := a.Find(i); ok {
 		return a.List[at], true
@@ -48,6 +49,7 @@ func (a *Array) Get(i int) (string, bool) {
 	return "", false
 }
 
+// Set makes s the element of an index.
 func (a *Array) Set(i int, s string) {
 	at, ok := a.Find(i)
 	switch {
@@ -62,6 +64,7 @@ func (a *Array) Set(i int, s string) {
 	}
 }
 
+// Remove takes an element out.
 func (a *Array) Remove(i int) {
 	at, ok := a.Find(i)
 	if !ok {
@@ -80,6 +83,7 @@ func (a *Array) sparse() {
 	}
 }
 
+// Indexes returns the indexes of the elements, in order.
 func (a *Array) Indexes() []int {
 	if a.At != nil {
 		return a.At
@@ -107,10 +111,12 @@ type Table struct {
 	last    int
 }
 
+// NewTable returns an associative array that the shell owns.
 func (vs *Vars) NewTable() *Table {
 	return &Table{owner: vs.token, Entries: map[string]string{}, order: map[string]int{}}
 }
 
+// OwnTable returns t, or a copy of it that the shell may write.
 func (vs *Vars) OwnTable(t *Table) *Table {
 	switch {
 	case t == nil:
@@ -121,6 +127,7 @@ func (vs *Vars) OwnTable(t *Table) *Table {
 	return &Table{owner: vs.token, Entries: maps.Clone(t.Entries), order: maps.Clone(t.order), last: t.last}
 }
 
+// Set makes s the element of a key.
 func (t *Table) Set(key, s string) {
 	if _, ok := t.Entries[key]; !ok {
 		t.last++
@@ -129,6 +136,7 @@ func (t *Table) Set(key, s string) {
 	t.Entries[key] = s
 }
 
+// Remove takes the element of a key out.
 func (t *Table) Remove(key string) {
 	delete(t.Entries, key)
 	delete(t.order, key)

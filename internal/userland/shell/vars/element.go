@@ -41,13 +41,16 @@ func (vs *Vars) FunctionScope() *Scope {
 	return nil
 }
 
+// IsSet reports whether a name has a value.
 func (vs *Vars) IsSet(name string) bool {
 	_, set := vs.Value(vs.Lookup(name))
 	return set
 }
 
+// Text returns a variable that is a text.
 func Text(s string) *Variable { return &Variable{Str: s, IsSet: true} }
 
+// Computed returns a variable that is a list.
 func (vs *Vars) Computed(list []string) *Variable {
 	return &Variable{Kind: Indexed, IsSet: len(list) > 0, List: vs.NewArray(list)}
 }
@@ -114,6 +117,7 @@ func (vs *Vars) SetText(name, sub, s string, add bool) error {
 	return vs.SetElement(name, vs.host.Subscript(vs.Lookup(name), sub), s, add)
 }
 
+// Fill assigns elements to an array.
 func (vs *Vars) Fill(name string, v *Variable, pairs []Pair) error {
 	for i := 0; i < len(pairs); i++ {
 		p := pairs[i]

@@ -152,6 +152,9 @@ func (vs *Vars) Resolve(name string) (target, subscript string) {
 	return name, ""
 }
 
+// Special returns the value of a variable that is computed, nil for others.
+func (vs *Vars) Special(name string) *Variable { return vs.host.Special(name) }
+
 // Lookup returns the variable of a name that is no reference, nil without one.
 func (vs *Vars) Lookup(name string) *Variable {
 	name, _ = vs.Resolve(name)
@@ -209,6 +212,7 @@ func (vs *Vars) Writable(name string) (*Variable, error) {
 	return v, nil
 }
 
+// Global returns the outermost scope.
 func (vs *Vars) Global() *Scope {
 	s := vs.Scope
 	for s.Parent != nil {
@@ -282,6 +286,7 @@ func (vs *Vars) converted(v *Variable, s, old string, add bool) (string, error) 
 // ElementCost is what an element or a name takes beside its text.
 const ElementCost = 64
 
+// SetIndex assigns to an element of an indexed array, which v becomes.
 func (vs *Vars) SetIndex(name string, v *Variable, i int, s string, add bool) error {
 	if v.Kind == Scalar {
 		list := vs.NewArray(nil)
@@ -309,6 +314,7 @@ func (vs *Vars) SetIndex(name string, v *Variable, i int, s string, add bool) er
 	return nil
 }
 
+// SetKey assigns to an element of an associative array.
 func (vs *Vars) SetKey(name string, v *Variable, key, s string, add bool) error {
 	if key == "" {
 		return fmt.Errorf("%s[]: %w", name, ErrSubscript)
@@ -380,7 +386,7 @@ func (vs *Vars) Unset(name string) error {
 	return nil
 }
 
-// exported returns the exported variables as an environment.
+// Environ returns the exported variables as an environment.
 func (vs *Vars) Environ() []string {
 	seen := map[string]bool{}
 	var env []string

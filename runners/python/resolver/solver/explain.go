@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"deps.dev/util/semver"
+	"coderunner/runners/python/requirement"
 )
 
 // conflictReason begins the reason of a contradiction.
@@ -20,10 +20,10 @@ func (s *search) whyNot(p *Project, a ask) string {
 		return p.Error
 	}
 	sides := s.sides(a)
-	met := func(x side, known []*semver.Version) bool {
-		return slices.ContainsFunc(known, func(v *semver.Version) bool { return s.matches(x.specifier, v) })
+	met := func(x side, known []requirement.Version) bool {
+		return slices.ContainsFunc(known, func(v requirement.Version) bool { return s.matches(x.specifier, v) })
 	}
-	var fitting, unfit []*semver.Version
+	var fitting, unfit []requirement.Version
 	for _, r := range p.Releases {
 		fitting = append(fitting, r.Version)
 	}
@@ -57,7 +57,7 @@ func (s *search) whyNot(p *Project, a ask) string {
 	return "the index lists no files for it"
 }
 
-func versions(list []Unfit) (vs []*semver.Version) {
+func versions(list []Unfit) (vs []requirement.Version) {
 	for _, u := range list {
 		vs = append(vs, u.Version)
 	}
@@ -65,7 +65,7 @@ func versions(list []Unfit) (vs []*semver.Version) {
 }
 
 // newestOf returns the newest final version, or else the newest. There is one.
-func newestOf(vs []*semver.Version) *semver.Version {
+func newestOf(vs []requirement.Version) requirement.Version {
 	var list []Release
 	for _, v := range vs {
 		list = append(list, Release{Version: v})
@@ -118,7 +118,7 @@ func (s *search) neededBy(f failure) string {
 // refuseOld returns an error if, for want of something that fits, a version of another
 // age would stand for a project that was asked for, or for one that it needs. If the
 // search has failed, what the newest lacks is the reason, not what the old one does.
-func (s *search) refuseOld(tooMuch map[string][]*semver.Version, failed bool) error {
+func (s *search) refuseOld(tooMuch map[string][]requirement.Version, failed bool) error {
 	if len(s.first) > 0 && !slices.ContainsFunc(s.first, func(r Reason) bool { return !strings.HasPrefix(r.Why, conflictReason) }) {
 		return nil
 	}
@@ -164,10 +164,10 @@ func (s *search) refuseOld(tooMuch map[string][]*semver.Version, failed bool) er
 
 // newestWithin returns the newest version of a chosen project that is allowed, whether
 // it fits or not, and its day.
-func (s *search) newestWithin(c *choice) (*semver.Version, time.Time) {
+func (s *search) newestWithin(c *choice) (requirement.Version, time.Time) {
 	v, day := c.Version, c.Day
-	consider := func(w *semver.Version, d time.Time) {
-		if !w.IsPrerelease() && w.Compare(v) > 0 && s.within(s.limits[c.name], w) {
+	consider := func(w requirement.Version, d time.Time) {
+		if !w.IsPreRelease() && w.Compare(v) > 0 && s.within(s.limits[c.name], w) {
 			v, day = w, d
 		}
 	}
@@ -191,7 +191,7 @@ func (s *search) whyOlder(c *choice) string {
 		return ""
 	}
 	why := c.project.unfitAt(newest)
-	if why == "" && s.ceilings[c.name] != nil {
+	if why == "" && s.lowered(c.name) {
 		why = joinReasons(slices.DeleteFunc(slices.Clone(s.first), func(r Reason) bool { return strings.HasPrefix(r.Why, conflictReason) }))
 	}
 	if why == "" {
@@ -215,6 +215,12 @@ func (s *search) answer(skipped []Reason) *Answer {
 		out.Chosen = append(out.Chosen, Choice{Name: name, Release: c.Release, Needs: slices.Compact(needs[name]), Older: s.whyOlder(c)})
 	}
 	return out
+}
+
+// lowered reports whether older releases of a project were tried.
+func (s *search) lowered(name string) bool {
+	_, ok := s.ceilings[name]
+	return ok
 }
 
 func joinReasons(list []Reason) string {

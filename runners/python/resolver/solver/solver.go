@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"deps.dev/util/semver"
-
 	"coderunner/runners/python/requirement"
 )
 
@@ -28,8 +26,8 @@ func Solve(ctx context.Context, source Source, q Question) (*Answer, error) {
 	projects := map[string]*Project{} // asked for once
 	try := func(roots []requirement.Requirement) (*search, error) {
 		s := &search{
-			source: source, env: q.Env, alone: q.Alone, projects: projects, constraints: map[string]*semver.Constraint{},
-			ceilings: map[string]*semver.Version{}, attempts: maxAttempts, fixed: q.Constraints,
+			source: source, env: q.Env, alone: q.Alone, projects: projects, constraints: map[string]*requirement.Range{},
+			ceilings: map[string]requirement.Version{}, attempts: maxAttempts, fixed: q.Constraints,
 		}
 		for _, r := range roots {
 			if s.applies(r, "") {
@@ -77,12 +75,12 @@ type search struct {
 	roots       []requirement.Requirement
 	fixed       []requirement.Requirement // the constraints
 	projects    map[string]*Project
-	constraints map[string]*semver.Constraint
+	constraints map[string]*requirement.Range
 
-	ceilings map[string]*semver.Version // by project: the newest version to consider
-	limits   map[string][]side          // by project: what the attempt has learned
-	walked   *walk                      // the last one
-	first    []Reason                   // why the first attempt failed
+	ceilings map[string]requirement.Version // by project: the newest version to consider
+	limits   map[string][]side              // by project: what the attempt has learned
+	walked   *walk                          // the last one
+	first    []Reason                       // why the first attempt failed
 	attempts int
 }
 
@@ -98,7 +96,7 @@ const (
 
 // solve searches. After it, walked has the answer.
 func (s *search) solve(ctx context.Context) error {
-	tooMuch := map[string][]*semver.Version{} // by project: versions that asked for too much
+	tooMuch := map[string][]requirement.Version{} // by project: versions that asked for too much
 	for {
 		name, older, err := s.attempt(ctx)
 		switch {
@@ -184,10 +182,10 @@ func (s *search) forget() (dropped bool) {
 }
 
 // refine tries newer releases again of those that were tried in steps.
-func (s *search) refine(ctx context.Context, tooMuch map[string][]*semver.Version) error {
+func (s *search) refine(ctx context.Context, tooMuch map[string][]requirement.Version) error {
 	for _, name := range slices.Sorted(maps.Keys(tooMuch)) {
 		good := s.ceilings[name]
-		bad := slices.MinFunc(tooMuch[name], (*semver.Version).Compare)
+		bad := slices.MinFunc(tooMuch[name], requirement.Version.Compare)
 		for s.attempts > 0 {
 			between := slices.DeleteFunc(slices.Clone(s.projects[name].Releases), func(r Release) bool {
 				return r.Version.Compare(good) <= 0 || r.Version.Compare(bad) >= 0 || !s.within(s.limits[name], r.Version)
@@ -243,7 +241,7 @@ func (s *search) blame(ctx context.Context) (name string, older []Release, err e
 }
 
 // best returns the newest version that meets a requirement, whatever else is wanted.
-func (s *search) best(r requirement.Requirement) *semver.Version {
+func (s *search) best(r requirement.Requirement) *requirement.Version {
 	p := s.projects[r.Name]
 	if p == nil {
 		return nil
@@ -254,7 +252,7 @@ func (s *search) best(r requirement.Requirement) *semver.Version {
 	}
 	list = slices.DeleteFunc(list, func(x Release) bool { return !s.matches(r.Specifier, x.Version) })
 	if found := newest(list); found != nil {
-		return found.Version
+		return &found.Version
 	}
 	return nil
 }
@@ -263,7 +261,7 @@ func (s *search) best(r requirement.Requirement) *semver.Version {
 // the others are: by the request, or by versions of all ages of a project of which that
 // is true. One old version of each tells, where trying them takes a dozen. tried is the
 // version that needs what is missing.
-func (s *search) inevitable(ctx context.Context, name string, tried *semver.Version, seen map[string]bool) (bool, error) {
+func (s *search) inevitable(ctx context.Context, name string, tried *requirement.Version, seen map[string]bool) (bool, error) {
 	seen[name] = true
 	for _, a := range s.walked.asked[name] {
 		if a.who == byRequest {
@@ -277,7 +275,7 @@ func (s *search) inevitable(ctx context.Context, name string, tried *semver.Vers
 		}
 		always, err := s.alwaysNeeds(ctx, parent, name, tried)
 		if always && err == nil {
-			always, err = s.inevitable(ctx, a.parent, parent.Version, seen)
+			always, err = s.inevitable(ctx, a.parent, &parent.Version, seen)
 		}
 		if always || err != nil {
 			return always, err
@@ -288,7 +286,7 @@ func (s *search) inevitable(ctx context.Context, name string, tried *semver.Vers
 
 // alwaysNeeds reports whether the oldest release of a project that would be tried still
 // needs another one, and gets it in the major version tried, or not at all.
-func (s *search) alwaysNeeds(ctx context.Context, parent *choice, name string, tried *semver.Version) (bool, error) {
+func (s *search) alwaysNeeds(ctx context.Context, parent *choice, name string, tried *requirement.Version) (bool, error) {
 	older := s.older(parent.name, false)
 	if len(older) == 0 {
 		return true, nil
@@ -318,17 +316,9 @@ func (s *search) alwaysNeeds(ctx context.Context, parent *choice, name string, t
 			return false, nil
 		}
 		best := s.best(r)
-		return best == nil || tried != nil && sameMajor(best, tried), nil
+		return best == nil || tried != nil && requirement.SameMajor(*best, *tried), nil
 	}
 	return false, nil
-}
-
-func sameMajor(a, b *semver.Version) bool {
-	ea, _ := a.Epoch()
-	eb, _ := b.Epoch()
-	ma, _ := a.Major()
-	mb, _ := b.Major()
-	return ea == eb && ma == mb
 }
 
 func (s *search) isRoot(name string) bool {
@@ -344,8 +334,8 @@ func (s *search) older(name string, conflict bool) []Release {
 		return nil
 	}
 	list := slices.DeleteFunc(slices.Clone(c.project.Releases), func(r Release) bool {
-		return r.Version.Compare(c.Version) >= 0 || r.Version.IsPrerelease() && !c.Version.IsPrerelease() ||
-			!conflict && !sameMajor(r.Version, c.Version) || !s.within(s.limits[name], r.Version)
+		return r.Version.Compare(c.Version) >= 0 || r.Version.IsPreRelease() && !c.Version.IsPreRelease() ||
+			!conflict && !requirement.SameMajor(r.Version, c.Version) || !s.within(s.limits[name], r.Version)
 	})
 	slices.SortFunc(list, func(a, b Release) int { return b.Version.Compare(a.Version) })
 	return list

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"deps.dev/util/semver"
-
 	"coderunner/runners/python/requirement"
 )
 
@@ -33,7 +31,7 @@ func parseWorld(t *testing.T, text string) *world {
 			continue
 		}
 		name, text := words[0], words[1]
-		v, err := semver.PyPI.Parse(text)
+		v, err := requirement.ParseVersion(text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,6 +120,7 @@ var small = func() string {
 	alpha 1.0
 	alpha 2.0
 	alpha 3.0rc1
+	alpha 3.0.dev2
 	alpha 2.1 yanked
 	beta 1.0: alpha<2
 	upper 1.0: alpha>=2

@@ -19,8 +19,6 @@ import (
 	"slices"
 	"time"
 
-	"deps.dev/util/semver"
-
 	"coderunner/runners/python/requirement"
 )
 
@@ -45,7 +43,7 @@ type Project struct {
 
 // Release is a version that can be installed.
 type Release struct {
-	Version *semver.Version
+	Version requirement.Version
 	Text    string    // the version as the index spells it
 	File    string    // "" for one of the lock file
 	Day     time.Time // of its upload; zero: unknown
@@ -53,7 +51,7 @@ type Release struct {
 
 // Unfit is a version that cannot be installed, and why.
 type Unfit struct {
-	Version *semver.Version
+	Version requirement.Version
 	Text    string
 	Why     string
 	Day     time.Time
@@ -65,7 +63,7 @@ func newest(list []Release) *Release {
 		return nil
 	}
 	best := slices.MaxFunc(list, func(a, b Release) int {
-		if pre := a.Version.IsPrerelease(); pre != b.Version.IsPrerelease() {
+		if pre := a.Version.IsPreRelease(); pre != b.Version.IsPreRelease() {
 			return map[bool]int{true: -1, false: 1}[pre]
 		}
 		return a.Version.Compare(b.Version)
@@ -74,7 +72,7 @@ func newest(list []Release) *Release {
 }
 
 // unfitAt returns why a version of the project cannot be installed, "" if none is known.
-func (p *Project) unfitAt(v *semver.Version) string {
+func (p *Project) unfitAt(v requirement.Version) string {
 	for _, u := range p.Unfit {
 		if u.Version.Compare(v) == 0 {
 			return u.Why

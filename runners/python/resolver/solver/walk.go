@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"deps.dev/util/semver"
 	"golang.org/x/sync/errgroup"
 
 	"coderunner/runners/python/requirement"
@@ -206,7 +205,7 @@ func (s *search) choose(p *Project, a ask) *Release {
 		return p.Offer
 	}
 	var usable []Release
-	pre := slices.ContainsFunc(sides, func(x side) bool { c := s.constraint(x.specifier); return c != nil && c.HasPrerelease() })
+	pre := slices.ContainsFunc(sides, func(x side) bool { c := s.constraint(x.specifier); return c != nil && c.Pre() })
 	for _, r := range p.Releases {
 		if s.allows(a.Name, sides, r.Version) {
 			usable = append(usable, r)
@@ -235,29 +234,29 @@ func (s *search) sides(a ask) []side {
 	return sides
 }
 
-func (s *search) allows(name string, sides []side, v *semver.Version) bool {
-	ceiling := s.ceilings[name]
-	return (ceiling == nil || v.Compare(ceiling) <= 0) && s.within(sides, v)
+func (s *search) allows(name string, sides []side, v requirement.Version) bool {
+	ceiling, ok := s.ceilings[name]
+	return (!ok || v.Compare(ceiling) <= 0) && s.within(sides, v)
 }
 
-func (s *search) within(sides []side, v *semver.Version) bool {
+func (s *search) within(sides []side, v requirement.Version) bool {
 	return !slices.ContainsFunc(sides, func(x side) bool { return !s.matches(x.specifier, v) })
 }
 
 // matches reports whether a version, which may be a pre-release, is in a range.
-func (s *search) matches(specifier string, v *semver.Version) bool {
+func (s *search) matches(specifier string, v requirement.Version) bool {
 	if specifier == "" {
 		return true
 	}
 	c := s.constraint(specifier)
-	return c != nil && c.MatchVersionPrerelease(v)
+	return c != nil && c.Contains(v)
 }
 
 // constraint returns a parsed range, nil if it is none.
-func (s *search) constraint(specifier string) *semver.Constraint {
+func (s *search) constraint(specifier string) *requirement.Range {
 	c, ok := s.constraints[specifier]
 	if !ok {
-		c, _ = semver.PyPI.ParseConstraint(specifier)
+		c, _ = requirement.ParseRange(specifier)
 		s.constraints[specifier] = c
 	}
 	return c

@@ -1,0 +1,226 @@
+package builtins
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/userland/shell/files"
+	"coderunner/internal/userland/shell/vars"
+)
+
+func cd(sh Shell, args []string) int {
+	args = args[1:]
+	physical := sh.Options().Physical
+	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
+		switch args[0] {
+		case "-P":
+			physical = true
+		case "-L", "-e", "-@", "--":
+		default:
+			return Usage(sh, "cd", args[0]+": invalid option", "cd [-L|[-P [-e]] [-@]] [dir]")
+		}
+		args = args[1:]
+	}
+	if len(args) > 1 {
+		sh.Errorf("cd: too many arguments")
+		return 1
+	}
+	to, show := sh.Vars().Get("HOME"), false
+	switch {
+	case len(args) == 0 && to == "":
+		sh.Errorf("cd: HOME not set")
+		return 1
+	case len(args) == 0:
+	case args[0] == "-":
+		if to, show = sh.Vars().Get("OLDPWD"), true; to == "" {
+			sh.Errorf("cd: OLDPWD not set")
+			return 1
+		}
+	default:
+		to = args[0]
+	}
+	if to == "" {
+		return 0
+	}
+	if paths := sh.Vars().Get("CDPATH"); paths != "" && len(args) == 1 && !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, ".") {
+		for dir := range strings.SplitSeq(paths, ":") {
+			if dir != "" && dir != "." && sh.Files().IsDir(dir+"/"+to) {
+				to, show = dir+"/"+to, true
+				break
+			}
+		}
+	}
+	return changeDir(sh, "cd", to, physical, show)
+}
+
+// changeDir changes the working directory.
+func changeDir(sh Shell, command, to string, physical, show bool) int {
+	dir := sh.Files().Clean(to)
+	n, e := sh.Files().Lookup(dir, true)
+	if e == abi.OK && sh.Files().Absolute(to) != dir {
+		_, e = sh.Files().Lookup(to, true) // a/.. needs an a
+	}
+	switch {
+	case e == abi.OK && !n.IsDir():
+		e = abi.ENOTDIR
+	case e == abi.OK:
+		e = sh.Files().FS.Access(n, abi.X_OK)
+	}
+	if e != abi.OK {
+		sh.Errorf("%s: %s: %s", command, to, files.Message(e))
+		return 1
+	}
+	if physical {
+		if p, e := sh.Files().FS.PathOf(n); e == abi.OK {
+			dir = p
+		}
+	}
+	old := sh.Files().Dir
+	sh.Files().Dir = dir
+	if sh.Vars().Set("OLDPWD", old) != nil || sh.Vars().Set("PWD", dir) != nil {
+		return 1
+	}
+	if v := sh.Vars().Lookup("OLDPWD"); v != nil {
+		v.Attrs |= vars.Exported
+	}
+	if show {
+		return sh.Print(command, dir+"\n")
+	}
+	return 0
+}
+
+func pwd(sh Shell, args []string) int {
+	dir := sh.Files().Dir
+	if slices.Contains(args, "-P") || sh.Options().Physical {
+		if n, e := sh.Files().Lookup(dir, true); e == abi.OK {
+			if p, e := sh.Files().FS.PathOf(n); e == abi.OK {
+				dir = p
+			}
+		}
+	}
+	return sh.Print("pwd", dir+"\n")
+}
+
+func showDirs(sh Shell, command string) int {
+	return sh.Print(command, strings.Join(dirStack(sh, false), " ")+"\n")
+}
+
+// dirStack returns the working directory and those behind it, with ~ for the home
+// directory unless they are to be long.
+func dirStack(sh Shell, long bool) []string {
+	list := append([]string{sh.Files().Dir}, sh.Files().Pushed...)
+	for i, d := range list {
+		if long {
+			break
+		}
+		if rest, ok := strings.CutPrefix(d, sh.Vars().Get("HOME")); ok && sh.Vars().Get("HOME") != "" && (rest == "" || rest[0] == '/') {
+			list[i] = "~" + rest
+		}
+	}
+	return list
+}
+
+// maxPushed bounds the directories that are remembered.
+const maxPushed = 1000
+
+func pushd(sh Shell, args []string) int {
+	old := sh.Files().Dir
+	switch {
+	case len(args) == 1 && len(sh.Files().Pushed) == 0:
+		sh.Errorf("pushd: no other directory")
+		return 1
+	case len(args) == 1:
+		to := sh.Files().Pushed[0]
+		if changeDir(sh, "pushd", to, false, false) != 0 {
+			return 1
+		}
+		sh.Files().Pushed = append([]string{old}, sh.Files().Pushed[1:]...)
+		return showDirs(sh, "pushd")
+	}
+	to := args[len(args)-1]
+	if n, err := strconv.Atoi(strings.TrimPrefix(to, "+")); err == nil && to[0] == '+' {
+		all := append([]string{sh.Files().Dir}, sh.Files().Pushed...)
+		if n >= len(all) {
+			sh.Errorf("pushd: %s: directory stack index out of range", to)
+			return 1
+		}
+		all = append(slices.Clone(all[n:]), all[:n]...)
+		if changeDir(sh, "pushd", all[0], false, false) != 0 {
+			return 1
+		}
+		sh.Files().Pushed = all[1:]
+		return showDirs(sh, "pushd")
+	}
+	if changeDir(sh, "pushd", to, false, false) != 0 {
+		return 1
+	}
+	if len(sh.Files().Pushed) < maxPushed {
+		sh.Files().Pushed = append([]string{old}, sh.Files().Pushed...)
+	}
+	return showDirs(sh, "pushd")
+}
+
+func popd(sh Shell, _ []string) int {
+	if len(sh.Files().Pushed) == 0 {
+		sh.Errorf("popd: directory stack empty")
+		return 1
+	}
+	if changeDir(sh, "popd", sh.Files().Pushed[0], false, false) != 0 {
+		return 1
+	}
+	sh.Files().Pushed = sh.Files().Pushed[1:]
+	return showDirs(sh, "popd")
+}
+
+func dirs(sh Shell, args []string) int {
+	long, lines, numbers, at := false, false, false, ""
+	for _, a := range args[1:] {
+		if n := strings.TrimLeft(a, "+-"); n != "" && strings.Trim(n, "0123456789") == "" && len(n) == len(a)-1 {
+			at = a
+			continue
+		}
+		if a == "" || a[0] != '-' || strings.Trim(a, "-clpv") != "" {
+			return Usage(sh, "dirs", a+": invalid number", "dirs [-clpv] [+N] [-N]")
+		}
+		if strings.Contains(a, "c") {
+			sh.Files().Pushed = nil
+			return 0
+		}
+		long = long || strings.Contains(a, "l")
+		lines, numbers = lines || strings.ContainsAny(a, "pv"), numbers || strings.Contains(a, "v")
+	}
+	list := dirStack(sh, long)
+	if at != "" {
+		n, _ := strconv.Atoi(at[1:])
+		if n >= len(list) {
+			sh.Errorf("dirs: %s: directory stack index out of range", at[1:])
+			return 1
+		}
+		if at[0] == '-' {
+			n = len(list) - 1 - n
+		}
+		list = list[n : n+1]
+	}
+	if numbers {
+		for i, d := range list {
+			list[i] = fmt.Sprintf("%2d  %s", i, d)
+		}
+	}
+	return sh.Print("dirs", strings.Join(list, map[bool]string{true: "\n", false: " "}[lines])+"\n")
+}
+
+// Which returns the path of a program, "" without one.
+func Which(sh Shell, name string) string {
+	p, e := sh.Process().Kernel().LookPath(name, sh.Files().Dir, []string{"PATH=" + sh.Vars().Get("PATH")})
+	if e != abi.OK {
+		return ""
+	}
+	if !path.IsAbs(p) && !strings.Contains(name, "/") {
+		return sh.Files().Clean(p)
+	}
+	return p
+}

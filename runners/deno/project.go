@@ -1,0 +1,135 @@
+package deno
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coderunner/internal/project"
+	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/jsparse"
+)
+
+// A program sees a project as a copy in its working directory, for Deno reads the host's file
+// system; see [project.Layout].
+
+// Bounds of the program's own modules, which are analysed.
+const (
+	maxModules     = 800
+	maxModuleBytes = 12 << 20
+)
+
+// startable matches names of modules that a program may start as workers.
+var startable = regexp.MustCompile("[\"'`](\\.{1,2}/[^\"'`\\n]{1,255}\\.[cm]?[jt]sx?)[\"'`]")
+
+// ownModules returns the files of a project that is laid out that its program imports, and the configuration
+// that says how, which are to be analysed as files of the request.
+func ownModules(l *project.Layout, req runners.Request, main string) (files []runners.File) {
+	left, known := maxModuleBytes, map[string]bool{main: true, req.Project.Program: true}
+	for _, f := range req.Files {
+		known[f.Path] = true
+	}
+	if req.Session != nil {
+		for _, f := range req.Session.Files {
+			known[f.Path] = true
+		}
+	}
+	take := func(name string) *runners.File {
+		if known[name] || len(files) >= maxModules || left <= 0 {
+			return nil
+		}
+		known[name] = true
+		info, err := req.Project.Lstat(name)
+		if err != nil {
+			return nil
+		}
+		data, err := req.Project.ReadFile(name, int64(left))
+		if err != nil {
+			return nil
+		}
+		left -= len(data)
+		files = append(files, runners.File{Path: name, Data: data, Modified: info.ModTime(), Runs: info.Mode()&0o111 != 0})
+		return &files[len(files)-1]
+	}
+	all := slices.Clone(req.Files)
+	for _, e := range l.Copies {
+		f := runners.File{Path: e.Path}
+		switch path.Base(e.Path) {
+		case "deno.json", "deno.jsonc", "package.json", "tsconfig.json", "import_map.json":
+			if taken := take(e.Path); taken != nil {
+				f = *taken
+			}
+		}
+		if !e.Info.IsDir() && !known[e.Path] || f.Data != nil {
+			all = append(all, f)
+		}
+	}
+	about, err := deps.ReadProject(all, main)
+	if err != nil {
+		return files // the program's own analysis says so
+	}
+	type module struct{ name, code string }
+	queue := []module{{main, req.Code}}
+	for _, f := range req.Files {
+		queue = append(queue, module{f.Path, string(f.Data)})
+	}
+	for len(queue) > 0 {
+		m := queue[0]
+		queue = queue[1:]
+		specifiers := []string{}
+		for _, i := range jsparse.Parse(m.code, options(m.name, false)).Imports {
+			specifiers = append(specifiers, i.Specifier)
+		}
+		for _, found := range startable.FindAllStringSubmatch(m.code, maxModules) {
+			specifiers = append(specifiers, found[1])
+		}
+		for _, s := range specifiers {
+			name, ok := about.Local(s, m.name)
+			if !ok || !slices.Contains(extensions, path.Ext(name)) {
+				continue
+			}
+			if f := take(name); f != nil {
+				queue = append(queue, module{name, string(f.Data)})
+			}
+		}
+	}
+	return files
+}
+
+// free returns a name for the program that the project does not have.
+func free(v *project.View, name string) string {
+	for v != nil {
+		if _, err := v.Lstat(name); err != nil {
+			break
+		}
+		name = path.Join(path.Dir(name), "_"+path.Base(name))
+	}
+	return name
+}
+
+// quotedPath matches a path in a message.
+var quotedPath = regexp.MustCompile("['\"`]((?:file://)?[^'\"`\n]{1,1000})['\"`]")
+
+// placed tells the project what the program did not find, and the outcome's reader what was too
+// large to copy.
+func (j *job) placed(o *runners.Outcome) {
+	if j.layout == nil {
+		return
+	}
+	if o.Note == "" {
+		o.Note = j.layout.Note
+	}
+	if o.Error == nil {
+		return
+	}
+	const home = "/home/user" // stands for the working directory
+	for _, m := range quotedPath.FindAllStringSubmatch(o.Error.Message, 10) {
+		name := strings.TrimPrefix(m[1], "file://")
+		if !path.IsAbs(name) {
+			name = path.Join(home, name)
+		}
+		j.req.Project.Looked(home, name, true)
+	}
+}

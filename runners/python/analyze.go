@@ -1,0 +1,75 @@
+package python
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+
+	"coderunner/internal/notebook"
+	"coderunner/pyodide"
+	"coderunner/runners"
+)
+
+// errAnalysisLimit is the cause of an analysis that exceeds the time limit.
+var errAnalysisLimit = errors.New("the program takes too long to parse")
+
+// analyze parses the program, within the program's time limit.
+func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, j.req.Limits.Timeout, errAnalysisLimit)
+	defer cancel()
+	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req), Memory: j.req.Limits.Memory}
+	source.Words = j.continued != nil && len(j.pk.Current().Installed) > 0
+	for _, f := range j.req.Files {
+		if strings.HasSuffix(f.Path, ".ipynb") && strings.Contains(j.req.Code, "%run") {
+			if code, _, _, err := notebook.Read(f.Data); err == nil {
+				f.Path, f.Data = f.Path+".py", []byte(code)
+			}
+		}
+		source.Files = append(append(source.Files, pyodide.File{Path: f.Path, Data: f.Data}), archived(f)...)
+	}
+	source.Files = append(source.Files, j.sessionModules()...)
+	if j.req.Project != nil {
+		return j.analyzeProject(ctx, source)
+	}
+	return j.engine.rt.Analyze(ctx, source)
+}
+
+// maxArchived bounds the entries read of an archive.
+const maxArchived = 10_000
+
+// archived returns the modules in f, without contents, if it is an archive that
+// sys.path may have.
+func archived(f runners.File) (files []pyodide.File) {
+	if !bytes.HasPrefix(f.Data, []byte("PK")) {
+		return nil
+	}
+	z, err := zip.NewReader(bytes.NewReader(f.Data), int64(len(f.Data)))
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
+		return nil
+	}
+	for _, e := range z.File[:min(len(z.File), maxArchived)] {
+		if strings.HasSuffix(e.Name, ".py") || strings.HasSuffix(e.Name, ".pyc") {
+			files = append(files, pyodide.File{Path: f.Path + "/" + e.Name})
+		}
+	}
+	return files
+}
+
+// maxModule bounds the modules of a session's directory that are analysed, in bytes.
+const maxModule = 4 << 20
+
+// sessionModules returns the modules in the session's directory.
+func (j *job) sessionModules() (files []pyodide.File) {
+	if j.continued == nil {
+		return nil
+	}
+	for _, f := range j.req.Session.Files {
+		if strings.HasSuffix(f.Path, ".py") && f.Mode.IsRegular() && f.Size <= maxModule {
+			data, _ := f.Read() // populate reports the error
+			files = append(files, pyodide.File{Path: f.Path, Data: data})
+		}
+	}
+	return files
+}

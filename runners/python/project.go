@@ -1,0 +1,165 @@
+package python
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"coderunner/internal/notebook"
+	views "coderunner/internal/project"
+	"coderunner/pyodide"
+)
+
+// Bounds of the files of a project that are read for imports.
+const (
+	maxSources     = 300
+	maxSourceBytes = 8 << 20
+	maxPackageWalk = 1000 // entries of one package
+)
+
+// sources are the files of a project that a program imports, or runs: for the analysis alone,
+// for the program sees all.
+type sources struct {
+	view  *views.View
+	files []pyodide.File
+	known map[string]bool // paths, and directories with a slash
+	bytes int
+	roots []string // directories where modules are looked for
+}
+
+// mentioned matches names of Python files in a text, which a program may start.
+var mentioned = regexp.MustCompile(`[\w./-]+\.(?:py|ipynb)\b`)
+
+// newSources returns the sources of a program with a text.
+func newSources(view *views.View, code string) *sources {
+	s := &sources{view: view, known: map[string]bool{view.Program: true}}
+	dir := view.Dir
+	if view.Program != "" {
+		dir = path.Dir(view.Program)
+	}
+	for ; ; dir = path.Dir(dir) {
+		if s.roots = append(s.roots, dir); dir == "." {
+			break
+		}
+	}
+	s.roots = append(s.roots, "src", "lib")
+	if s.isPackage(s.roots[0]) || strings.Contains(code, "from .") {
+		s.addPackage(s.roots[0])
+	}
+	s.read(code)
+	return s
+}
+
+// read adds the files that a text mentions.
+func (s *sources) read(code string) {
+	for _, name := range mentioned.FindAllString(code, maxSources) {
+		for _, root := range s.roots[:len(s.roots)-2] {
+			s.add(path.Join(root, name))
+		}
+	}
+}
+
+// add adds a file that is there.
+func (s *sources) add(name string) {
+	if s.known[name] || !fs.ValidPath(name) || len(s.files) >= maxSources {
+		return
+	}
+	s.known[name] = true
+	data, err := s.view.ReadFile(name, maxSourceBytes)
+	if err != nil || s.bytes+len(data) > maxSourceBytes {
+		return
+	}
+	if path.Ext(name) == ".ipynb" {
+		code, _, _, err := notebook.Read(data)
+		if err != nil {
+			return
+		}
+		name, data = name+".py", []byte(code)
+	}
+	s.bytes += len(data)
+	s.files = append(s.files, pyodide.File{Path: name, Data: data})
+	s.read(string(data))
+}
+
+// addPackage adds the modules below a directory.
+func (s *sources) addPackage(dir string) {
+	if s.known[dir+"/"] {
+		return
+	}
+	s.known[dir+"/"] = true
+	left := maxPackageWalk
+	_ = fs.WalkDir(s.view, dir, func(name string, d fs.DirEntry, err error) error {
+		if left--; err != nil || left < 0 {
+			return fs.SkipAll
+		}
+		if d.IsDir() && name != dir && !s.isPackage(name) {
+			return fs.SkipDir
+		}
+		if path.Ext(name) == ".py" && !d.IsDir() {
+			s.add(name)
+		}
+		return nil
+	})
+}
+
+func (s *sources) isFile(name string) bool {
+	info, err := s.view.Lstat(name)
+	return err == nil && !info.IsDir()
+}
+
+func (s *sources) isPackage(dir string) bool { return s.isFile(path.Join(dir, "__init__.py")) }
+
+// imports adds what modules of these names are, and reports whether there were any.
+func (s *sources) imports(modules []pyodide.Import) bool {
+	before := len(s.files)
+	for _, m := range modules {
+		top, _, _ := strings.Cut(m.Name, ".")
+		for i, root := range s.roots {
+			at := path.Join(root, top)
+			s.add(at + ".py")
+			if s.isPackage(at) || i == 0 && s.hasModules(at) {
+				s.addPackage(at)
+			}
+		}
+	}
+	return len(s.files) > before
+}
+
+// hasModules reports whether a directory has modules, so that it is a namespace package where
+// it is on sys.path.
+func (s *sources) hasModules(dir string) bool {
+	list, _ := s.view.ReadDir(dir) // none if there is none
+	for _, e := range list {
+		if path.Ext(e.Name()) == ".py" {
+			return true
+		}
+	}
+	return false
+}
+
+// tests adds what pytest reads for a program that may be one of its tests: conftest.py beside
+// it and above.
+func (s *sources) tests() {
+	for _, root := range s.roots[:len(s.roots)-2] {
+		s.add(path.Join(root, "conftest.py"))
+	}
+}
+
+// analyzeProject is the analysis of a source whose program sees a project. It goes on until
+// each of the modules is the project's, or none of it.
+func (j *job) analyzeProject(ctx context.Context, source pyodide.Source) (*pyodide.Analysis, error) {
+	s, given := newSources(j.req.Project, source.Code), source.Files
+	if strings.Contains(source.Code, "def test_") || strings.Contains(source.Code, "pytest") {
+		s.tests()
+	}
+	for {
+		source.Files = append(given[:len(given):len(given)], s.files...)
+		found, err := j.engine.rt.Analyze(ctx, source)
+		if err != nil || !s.imports(found.Imports) {
+			j.sources = s.files
+			return found, err
+		}
+	}
+}
