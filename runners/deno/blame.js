@@ -9,10 +9,17 @@ function text(value, room) {
 
 const errorRoom = 20000;
 
+// topLevel returns a stack in which the top level of a script is no function.
+function topLevel(stack) {
+  if (orders.kind !== "script") return stack;
+  return replace(stack, /(\n    at )Object\.<anonymous> \(([^\n]*)\)/g, (all, at, place) => slice(place, 0, orders.main.length) === orders.main ? at + place : all);
+}
+
 // stackOf returns an error's stack, which as in Node begins with the name of its class.
 function stackOf(error, head = "") {
   let stack = NativeString(stackAbout(error) || head); // of a Worker's there is none, and svelte empties it
   const own = error.constructor?.name;
+  stack = topLevel(stack);
   if (head && NativeString(error.message) !== "") stack = replace(stack, /^Error(?=\n)(\n    at new .*)?/, () => head); // a constructor has taken it of another
   return own && own !== "Error" && error.name === "Error" && slice(stack, 0, 6) === "Error:" ? own + slice(stack, 5) : stack;
 }

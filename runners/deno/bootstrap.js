@@ -5,8 +5,8 @@
 // then is each import of the program checked against the permissions. Imports
 // of a main module itself are not.
 //
-// It reads its configuration from stdin, reports with one byte on stdout that it
-// is ready, and waits, maybe for minutes, for its orders on stdin. What follows
+// It reads its configuration from stdin, makes the realm what programs expect, reports
+// with one byte on stdout that it is ready, and waits, maybe for minutes, for its orders on stdin. What follows
 // them is the program's own stdin. Configuration and orders are JSON, after its
 // length as eight hexadecimal digits.
 //
@@ -40,6 +40,7 @@ const { captureStackTrace } = NativeError;
 
 // method returns a method as a function, with the object as its first argument.
 const method = Function.prototype.bind.bind(Function.prototype.call);
+const bind = method(Function.prototype.bind);
 const slice = method(String.prototype.slice);
 const indexOf = method(String.prototype.indexOf);
 const includes = method(String.prototype.includes);
@@ -69,6 +70,7 @@ function readFrame(from) {
 }
 
 let orders; // of the program
+let unread; // the error about a script that cannot be read
 let startTimer; // a session's setTimeout, which its programs may replace; Deno takes 8 ms for the first use of it
 let readOrders = () => orders = readFrame(stdin); // waits for them
 const place = readFrame(stdin);
@@ -90,52 +92,32 @@ defineProperty(Deno.errors.NotCapable.prototype, "code", { __proto__: null, valu
 
 defineTests();
 defineDisplay();
-const here = machine(place);
-const done = { __proto__: null }; // of what is done once in a session
-answerDialogs();
-if (place.alone) endServers();
+const here = machine(place, () => orders);
+const patched = { __proto__: null }; // the modules of Node that have been patched, by their names
+patchRealm();
 if (place.session) await startSession();
+await patchModules(place.modules ?? []);
+for (const name of place.packages ?? []) await standIns[name]();
 Deno.stdout.writeSync(new Uint8Array([6]));
 readOrders();
 await prepareCall();
 
-// prepareCall has the program find its name, its arguments and the answers that it
-// may ask for.
+// prepareCall has the program find its name, its arguments and the modules of Node that it
+// imports as it would in Node.
 async function prepareCall() {
-  const first = (order) => orders[order] && !done[order] && (done[order] = true);
-  if (first("files")) await siteFiles();
-  if (first("temp")) await ownTemp();
-  if (first("above")) await seeAbove();
+  orders.path = decodeURIComponent(slice(orders.main, "file://".length));
   defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
-  if (first("codes")) await codeURLs(orders.url);
-  if (first("deep")) seeDeeper();
-  if (first("os")) here.os((await import("node:os")).default);
-  if (first("names")) await answerNames();
-  if (first("any")) siteAny();
-  if (first("sockets")) await siteSockets();
-  if (first("http")) await mendServers();
-  if (orders.deaf) ignoreSignals();
-  if (first("requests")) await mendRequests();
-  if (first("net")) await explainNet();
-  if (first("fetch")) explainFetch();
-  if (first("causes")) codeCauses();
-  if (first("numbers")) formatNumbers();
-  if (first("mocks")) await restoreMocks();
-  if (first("seals")) leaveSealed();
-  if (orders.exits && !place.session) hearErrors();
-  if (first("run")) await explainRun();
-  if (first("aliases")) await nameRequired();
-  if (first("sharp")) await giveWasm();
-  if (first("sqlite")) await giveSqlite();
-  if (first("esbuild")) await hostEsbuild();
-  if (first("lines")) {
-    keepLines((await import("node:readline")).Interface);
-    keepLines((await import("node:readline/promises")).Interface);
-  }
-  if (first("workers")) here.workers(orders, orders.threads ? (await import("node:worker_threads")).default : undefined);
-  if (orders.process) process;
-  if (orders.argv) process.argv.splice(1, process.argv.length, orders.path, ...Deno.args);
+  await patchModules(orders.modules ?? []);
+  if (orders.aliases) await nameRequired();
+  if (orders.decorated) leaveSealed();
+  if (hasNode()) here.named(process);
+}
+
+// hasNode reports whether Deno has made Node's part, which it does when something first uses
+// it and which takes longer than many programs.
+function hasNode() {
+  return !("__nodeBootstrapArgs" in internals) || internals.dispatchProcessExitEvent !== undefined;
 }
 
 function writeAll(write, bytes) {
@@ -224,6 +206,7 @@ function giveText(value) {
     shown = inspect(value, { __proto__: null, colors: false });
     if (shown.length > 3000 && isMachinery(value)) shown = slice(inspect([value], { __proto__: null, colors: false, depth: 0 }), 2, -2); // [Compiler]
     trace = value instanceof NativeError ? "1" : "";
+    if (trace) shown = topLevel(shown);
     if (plain(value, { __proto__: null, nodes: 100000, depth: 100 })) {
       const all = stringify(value);
       if (all.length <= orders.room) json = all;
@@ -241,10 +224,7 @@ function giveText(value) {
 // small program. Otherwise the process ends by itself.
 function over() {
   try {
-    // Deno makes Node's part when it is first used, which takes longer than
-    // all the rest; a listener to "exit" has used it.
-    const unmade = "__nodeBootstrapArgs" in internals && internals.dispatchProcessExitEvent === undefined;
-    let listeners = unmade ? 0 : process.listenerCount("exit");
+    let listeners = hasNode() ? process.listenerCount("exit") : 0;
     const symbols = getOwnPropertySymbols(globalThis);
     for (let i = 0; i < symbols.length; i++) listeners += globalThis[symbols[i]].listeners?.unload?.length ?? 0;
     if (listeners !== 1) return;
@@ -256,7 +236,7 @@ function over() {
     // then it ends in the ordinary way
   }
 }
-if (orders.tell) addEventListener("unload", over);
+if (place.tell && !orders.load) addEventListener("unload", over);
 
 function failed(event, thrown) {
   if (testFailed(event, thrown)) return;
@@ -268,8 +248,35 @@ addEventListener("unhandledrejection", (event) => failed(event, event.reason));
 // load loads a program as a run would and evaluates nothing of it: the first
 // module that is evaluated throws.
 function load(url) {
+  if (orders.kind === "script") return readScript(), NativePromise.reject(0);
   const source = `import "data:text/javascript,throw 0";import ${stringify(url)}`;
   return import("data:text/javascript," + encodeURIComponent(source));
+}
+
+// readScript returns the program as a function, in which it is what Node runs: not strict,
+// with a this, and with names that nobody has declared. Errors of its text have no frames.
+function readScript() {
+  const text = replace(orders.code ?? "", /^#!/, "//"), { core } = internals;
+  const [program, bad] = core.compileFunction(text, orders.main, [], ["exports", "require", "module", "__filename", "__dirname", "__coderunner_meta__"]);
+  if (bad) throw unread = bad.thrown;
+  return program;
+}
+
+// runScript runs such a program and returns what it exports as a module would.
+async function runScript() {
+  const program = readScript(), module = { exports: {} }, meta = { url: orders.main, resolve: import.meta.resolve };
+  const require = arrayIncludes(orders.modules ?? [], "module") ? (await import("node:module")).default.createRequire(orders.main) : undefined;
+  const directory = slice(orders.path, 0, orders.path.lastIndexOf("/"));
+  const run = bind(program, module.exports, module.exports, require, module, orders.path, directory, meta);
+  const turn = () => {
+    const returned = run();
+    globalThis[turned]();
+    return returned;
+  };
+  // As the reaction of a promise that nothing awaits it has no frames of ours below its own.
+  return new NativePromise((ok, bad) => {
+    then(then(NativePromise.resolve(), orders.turn ? turn : run), (returned) => ok({ default: returned }), (thrown) => bad(thrown));
+  });
 }
 
 // loadFirst loads modules in turns of their own. Deno's require() of an ES module that it has
@@ -296,14 +303,14 @@ async function prepareTurn() {
       core.__reportException(thrown);
     }
   };
-  const fs = orders.reads && (await import("node:fs")).default, readFile = fs?.readFile;
+  const fs = patched.fs && (await import("node:fs")).default, readFile = fs?.readFile;
   if (fs) fs.readFile = (...args) => {
     const done = args.at(-1);
     if (typeof done !== "function") return readFile(...args);
     args[args.length - 1] = (...read) => (done(...read), goOn(core.runImmediates));
     setImmediate(() => readFile(...args));
   };
-  if (orders.module) process.nextTick = (...args) => queueMicrotask(() => {
+  if (orders.kind === "module") process.nextTick = (...args) => queueMicrotask(() => {
     process.nextTick = nextTick;
     nextTick(...args);
   });
@@ -318,18 +325,19 @@ async function prepareTurn() {
 
 if (place.session) serveSession();
 else try {
-  if (orders.cold) await loadFirst(orders.cold);
-  if (orders.turn) await prepareTurn();
-  const program = await (orders.load ? load(orders.main) : import(orders.main));
+  const { kind, turn, main } = orders;
+  if (place.cold && !orders.load) await loadFirst(kind === "script" ? place.cold : [...place.cold, main]);
+  if (turn && !orders.load) await prepareTurn();
+  const program = await (orders.load ? load(main) : kind === "script" ? runScript() : import(main));
   const exported = program.default;
   if (resultName in program) give(program[resultName]);
   else if (typeof exported === "object" && exported !== null && resultProperty in exported) give(exported[resultProperty]);
 } catch (thrown) {
   if (orders.load && thrown === 0) exit(0);
   thrown = await asThrown(thrown);
-  if (!orders.exits || !heard(thrown)) {
-    blame("t", thrown);
-    if (orders.exits) exitByError();
+  if (!heard(thrown)) {
+    blame("t", thrown, thrown === unread ? "1" : "");
+    exitByError();
     exit(1);
   }
 }

@@ -26,7 +26,7 @@ func (in *instance) commandLine() []string {
 		read = append(read, f.orders(), in.compiled())
 		policy = withInspector(policy)
 	}
-	if in.ownNetwork() {
+	if in.ownNetwork() && !v.asks {
 		policy.Net.List = itself
 	}
 	var imports []string

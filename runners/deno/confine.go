@@ -8,6 +8,7 @@ import (
 	"coderunner/internal/process"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
+	"coderunner/runners/deno/guard"
 )
 
 // Isolation returns how the kernel confines a program under a policy, beside
@@ -82,6 +83,25 @@ func (in *instance) confinement() *sandbox.Spec {
 	return s
 }
 
+// A program's servers are for itself alone: without --allow-net it has a network of its
+// own, where there is nothing else, if the system has such networks.
+
+// itself are the hosts by which a program reaches its own servers.
+var itself = []string{"localhost", "127.0.0.1", "0.0.0.0", "[::1]", "[::]"}
+
+// ownNetwork reports whether programs have a network of their own, where there is nothing
+// but themselves. With --allow-net they have that of the system, and --deny-net takes both.
+func ownNetwork(p runners.Policy) bool {
+	return !p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.OwnNetwork() == nil
+}
+
+// ownNetwork reports whether the process has a network of its own. To load a program it
+// needs none. Where the user can be asked about hosts, the guard leads connections out of it.
+func (in *instance) ownNetwork() bool {
+	v := in.variant
+	return !v.making && !v.narrow && ownNetwork(in.cfg.Policy) && (!v.asks || guard.CanLeave())
+}
+
 // supervised reports whether our dialer makes the connections of programs.
 func supervised(p runners.Policy) bool {
 	return p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.Supervised() == nil
@@ -108,4 +128,15 @@ func granted(allow, deny runners.Grant) []string {
 		return []string{"/"}
 	}
 	return allow.List
+}
+
+// spec returns what the trusted phase may touch. It runs no code of a package, but
+// unpacks and parses untrusted archives. Staging is the directory that it fills,
+// "" if there is none.
+func (t *tool) spec(binary, dir, staging string) *sandbox.Spec {
+	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{t.denoDir, staging}, Network: true}
+	for _, name := range certificateVariables {
+		s.Read = append(s.Read, t.cfg.Env[name])
+	}
+	return s
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"coderunner/internal/process"
-	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 
@@ -36,7 +35,7 @@ type preparation struct {
 
 // deno runs a command of the trusted phase. Message is Deno's error message, ""
 // on success; err is an error of the host.
-func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message string, err error) {
+func (t *installer) deno(ctx context.Context, p preparation) (stdout []byte, message string, err error) {
 	args, env := append(p.command, "--no-config"), t.prepareEnv()
 	if p.manifest {
 		args = append(p.command, "--config="+filepath.Join(p.dir, configName), "--node-modules-dir=none")
@@ -92,22 +91,11 @@ func (t *tool) deno(ctx context.Context, p preparation) (stdout []byte, message 
 	return nil, text, nil
 }
 
-// spec returns what the trusted phase may touch. It runs no code of a package, but
-// unpacks and parses untrusted archives. Staging is the directory that it fills,
-// "" if there is none.
-func (t *tool) spec(binary, dir, staging string) *sandbox.Spec {
-	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{t.denoDir, staging}, Network: true}
-	for _, name := range certificateVariables {
-		s.Read = append(s.Read, t.cfg.Env[name])
-	}
-	return s
-}
-
 // maxAnswer bounds the output of "deno info" that is read, in bytes.
 const maxAnswer = 64 << 20
 
 // info returns what "deno info" reports about the modules that a file imports.
-func (t *tool) info(ctx context.Context, p preparation) (*deps.Info, error) {
+func (t *installer) info(ctx context.Context, p preparation) (*deps.Info, error) {
 	p.command, p.downloaded = []string{"info", "--json"}, func(string) {}
 	stdout, message, err := t.deno(ctx, p)
 	if err != nil {

@@ -17,6 +17,9 @@ var (
 	flagged   = regexp.MustCompile(`, run again with the (--allow-\w+) flag`)
 )
 
+// unnamed matches the message about a name that a module does not export.
+var unnamed = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '([\w$]+)'`)
+
 // wrapper matches the frame of the module that Deno makes for a CommonJS file.
 var wrapper = regexp.MustCompile(`^\s+at \S+:7:9$`)
 

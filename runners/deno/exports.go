@@ -174,13 +174,3 @@ func readScript(name string) ([]byte, error) {
 	_, err = b.ReadFrom(io.LimitReader(f, maxScript))
 	return b.Bytes(), err
 }
-
-// has reports whether a package of npm is installed in any version.
-func (p *prepared) has(name string) bool {
-	return slices.ContainsFunc(p.dirs, func(dir string) bool { return unpacks(dir, name) })
-}
-
-// unpacks reports whether a directory has a version of a package of npm.
-func unpacks(dir, name string) bool {
-	return strings.HasSuffix(filepath.Dir(dir), string(os.PathSeparator)+filepath.FromSlash(name))
-}

@@ -3,7 +3,6 @@ package deno
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -21,8 +20,7 @@ import (
 const (
 	manifestName = "package.json" // in a prepared directory, with overrides
 
-	maxSkips    = 8        // rounds in which packages for other systems are skipped
-	maxManifest = 64 << 20 // bytes of what a registry says of a package
+	maxSkips = 8 // rounds in which packages for other systems are skipped
 )
 
 // override writes the versions that Deno shall take of packages whose range no
@@ -209,14 +207,4 @@ func endingOf(dir, path string) string {
 		return ""
 	}
 	return endings[n]
-}
-
-// readJSON reads a file of Deno's cache.
-func readJSON(name string, v any) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(v)
 }

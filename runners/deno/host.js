@@ -10,7 +10,7 @@
 // machine replaces what Deno refuses, and returns functions that do so in modules of
 // Node and for Workers. Its source begins each Worker, too, so it uses nothing that
 // is declared outside of it.
-function machine({ home, memory, run, real }, isWorker) {
+function machine({ home, memory, run, real }, orders, isWorker) {
   const { memoryUsage } = Deno;
   const { defineProperty, getOwnPropertyDescriptor } = Object;
   const { now } = performance;
@@ -86,6 +86,9 @@ function machine({ home, memory, run, real }, isWorker) {
   // process does the same for node:process.
   function process(process) {
     if (!run) process.argv[0] = "/usr/bin/node"; // packages know by it what else is the program's name
+    named(process);
+    const { kill } = process;
+    answer(process, "kill", (...args) => (hooks.sends?.(), kill.call(process, ...args)));
     // Deno warns of values that are no strings, which Node turns into strings without a word.
     answer(process, "env", new Proxy(process.env, {
       __proto__: null,
@@ -112,6 +115,12 @@ function machine({ home, memory, run, real }, isWorker) {
     if (refused("umask")) answer(process, "umask", (mask) => Deno.umask(typeof mask === "string" ? parseInt(mask, 8) : mask));
   }
 
+  // named has node:process find the program's name and arguments, once these are known.
+  function named(process) {
+    const { path } = orders?.() ?? {};
+    if (path) process.argv.splice(1, process.argv.length, path, ...Deno.args);
+  }
+
   // The first use of the global process has it answer, since Deno makes Node's part
   // then, which takes longer than many programs.
   const { get, set } = getOwnPropertyDescriptor(globalThis, "process");
@@ -132,36 +141,45 @@ function machine({ home, memory, run, real }, isWorker) {
   // workers has Workers answer, too, and find the program's arguments: Deno passes
   // those of its command line, which every user of the machine could read. A
   // Worker may be named by its path, and is a module whether or not it is said so.
-  function workers(orders, threads) {
-    const { args, main } = orders;
-    const { stringify } = JSON;
-    const start = `(${stringify({ home, memory, run, real })},true)`;
-    const passed = stringify({ args, main, os: orders.os, threads: orders.threads });
-    const { createObjectURL } = URL;
-    const module = (source) => createObjectURL(new Blob([source], { type: "text/javascript" }));
-    const begin = stringify(module((orders.os ? 'import os from"node:os";' : "") + (orders.threads ? 'import t from"node:worker_threads";' : "") +
-      `const m=(${machine})${start},o=${passed};if(o.args)m.answer(Deno,"args",o.args);` +
-      (orders.os ? "m.os(os);" : "") + `m.workers(o${orders.threads ? ",t" : ""})`));
+  const { stringify } = JSON;
+  const start = `${stringify({ home, memory, run, real })},()=>o,true`;
+  const passed = () => stringify({ args: orders().args, main: orders().main, modules: orders().modules });
+  const uses = (name) => orders().modules?.includes(name);
+  let beginning;
+
+  // wrapped returns the address of a module that begins a Worker, and then imports its own.
+  function wrapped(specifier) {
+    beginning ??= createObjectURL(new Blob([(uses("os") ? 'import os from"node:os";' : "") + (uses("worker_threads") ? 'import t from"node:worker_threads";' : "") +
+      `const o=${passed()},m=(${machine})(${start});if(o.args)m.answer(Deno,"args",o.args);` +
+      (uses("os") ? "m.os(os);" : "") + `m.workers();${uses("worker_threads") ? "m.threads(t);" : ""}`], { type: "text/javascript" }));
+    const url = URL.canParse(specifier) ? specifier : new URL(specifier, orders().main).href;
+    return "data:text/javascript," + encodeURIComponent(`import ${stringify(beginning)};import ${stringify(`${url}`)};`);
+  }
+
+  const { createObjectURL } = URL;
+
+  function workers() {
     // A module that another one imports must have a type.
     answer(URL, "createObjectURL", (blob) => createObjectURL(blob?.type === "" ? blob.slice(0, blob.size, "text/javascript") : blob));
-    const url = (specifier) => URL.canParse(specifier) ? specifier : new URL(specifier, main).href;
-    const wrapped = (specifier) => "data:text/javascript," + encodeURIComponent(`import ${begin};import ${stringify(url(`${specifier}`))};`);
     const Native = Worker;
     globalThis.Worker = class Worker extends Native {
       constructor(specifier, options) {
-        super(wrapped(specifier), { ...options, type: "module" });
+        super(wrapped(`${specifier}`), { ...options, type: "module" });
       }
     };
-    if (!threads) return;
+  }
+
+  // threads does the same for node:worker_threads.
+  function threads(threads) {
     const port = threads.parentPort;
     if (port && !port.close) answer(port, "close", () => port.unref()); // the Worker ends when it has nothing else to do
-    const prelude = `{const m=(0,eval)(${stringify(`(${machine})`)})${start},o=${passed};if(o.args)m.answer(Deno,"args",o.args);` +
-      (orders.os ? 'm.os(require("os"));' : "") + 'm.workers(o,require("worker_threads"))}';
+    const prelude = () => `{const o=${passed()},m=(0,eval)(${stringify(`(${machine})`)})(${start});if(o.args)m.answer(Deno,"args",o.args);` +
+      (uses("os") ? 'm.os(require("os"));' : "") + 'm.workers();m.threads(require("worker_threads"))}';
     const NativeNode = threads.Worker;
     answer(threads, "Worker", class Worker extends NativeNode {
       constructor(file, options) {
-        if (options?.eval) super(prelude + file, options);
-        else super(new URL(wrapped(file)), options);
+        if (options?.eval) super(prelude() + file, options);
+        else super(new URL(wrapped(`${file}`)), options);
       }
       emit(event, error, ...rest) {
         if (event === "error" && error && error.stack === undefined) error.stack = `${error.name}: ${error.message}`;
@@ -172,84 +190,12 @@ function machine({ home, memory, run, real }, isWorker) {
       }
     });
   }
-  return { answer, os, workers };
+  const hooks = { answer, named, os, threads, workers }; // sends is called before the program sends a signal
+  return hooks;
 }
 
-// answerNames has modules of packages that import functions of node:os by their names
-// find the replaced ones: the import map is not for them. While there are hooks, Deno
-// resolves no import of a module that is required, so there are none meanwhile.
-//
-// It also has msw and nock mock fetch as in browsers: on Node they replace sockets, which
-// Deno's fetch does not use. Their channels need Node's methods to let a program end.
-async function answerNames() {
-  const { registerHooks, prototype } = (await import("node:module")).default;
-  const os = "data:text/javascript," + encodeURIComponent(`import m from"node:os";export default m;export const{${keys((await import("node:os")).default)}}=m`);
-  const mocked = "@mswjs/interceptors/fetch";
-  const beside = orders.main.slice(0, orders.main.lastIndexOf("/") + 1);
-  const plugin = (specifier) => specifier.startsWith(beside) && /^(@[\w-]+\/)?[\w-]*plugin[\w-]*$/.exec(specifier.slice(beside.length))?.[0];
-  const hooks = {
-    resolve: (specifier, from, next) => {
-      if ((specifier === "os" || specifier === "node:os") && /\/npm\/.*\.m?js$/.test(from.parentURL)) return { url: os, shortCircuit: true };
-      if (specifier === mocked) {
-        const found = next(mocked + "/web", from);
-        if (/\.m?js$/.test(found.url)) return found; // else it is an older version, which has one for all
-      }
-      const named = plugin(specifier); // prettier looks for a plugin among files first, and then in node_modules
-      return named ? next("npm:" + named, { ...from, parentURL: orders.main }) : next(specifier, from);
-    },
-  };
-  const channel = BroadcastChannel.prototype, ref = getOwnPropertySymbols(channel).find((symbol) => symbol.description === "refBroadcastChannel");
-  if (ref) here.answer(channel, "ref", function () { return this[ref](true), this });
-  if (ref) here.answer(channel, "unref", function () { return this[ref](false), this });
-  const { require } = prototype;
-  let registered = registerHooks(hooks), depth = 0;
-  here.answer(prototype, "require", function (id) {
-    if (depth++ === 0) registered.deregister();
-    try {
-      return require.call(this, id);
-    } finally {
-      if (--depth === 0) registered = registerHooks(hooks);
-    }
-  });
-}
-
-// nameRequired has require() in the program's own files find what its configuration names.
-async function nameRequired() {
-  const modules = (await import("node:module")).default, find = modules._resolveFilename;
-  const own = orders.path.slice(0, orders.path.lastIndexOf("/") + 1);
-  here.answer(modules, "_resolveFilename", function (name, parent, ...rest) {
-    const known = Object.hasOwn(orders.aliases ?? {}, name) && parent?.filename?.startsWith(own);
-    return find.call(this, known ? orders.aliases[name] : name, parent, ...rest);
-  });
-}
-
-// giveWasm has sharp find its WebAssembly where it looks for machine code. The threads
-// that work for a call keep a program of Node alive until it is done, but none of Deno,
-// so a timer does.
-async function giveWasm() {
-  const modules = (await import("node:module")).default, find = modules._resolveFilename;
-  const wasm = "@img/sharp-wasm32/sharp.node";
-  const kept = (call) => (...args) => {
-    const done = args.at(-1);
-    if (typeof done !== "function") return call(...args);
-    args[args.length - 1] = (...results) => (clearInterval(timer), done(...results));
-    const result = call(...args), timer = setInterval(() => {}, 0x7fffffff);
-    return result;
-  };
-  let made;
-  here.answer(modules, "_resolveFilename", function (name, ...rest) {
-    if (!/^@img\/sharp-.*\/sharp\.node$/.test(name) || name === wasm) return find.call(this, name, ...rest);
-    if (!made) {
-      made = modules.createRequire(orders.main)(wasm);
-      for (const key of keys(made)) if (typeof made[key] === "function") made[key] = kept(made[key]);
-    }
-    return find.call(this, wasm, ...rest);
-  });
-}
-
-// codeURLs has errors of new URL have Node's code, which programs look at. It is also
-// that of node:url, if the program uses it.
-async function codeURLs(andNode) {
+// codeURLs has errors of new URL have Node's code, which programs look at.
+function codeURLs() {
   const { construct } = Reflect, Native = URL;
   const coded = new Proxy(Native, { __proto__: null, construct(of, args, target) {
     try {
@@ -261,26 +207,38 @@ async function codeURLs(andNode) {
   } });
   Native.prototype.constructor = coded;
   here.answer(globalThis, "URL", coded);
-  if (andNode) here.answer((await import("node:module")).default.createRequire(self)("url"), "URL", coded);
 }
 
 const promised = Symbol.for("nodejs.util.promisify.custom");
 
 // explainRun has errors about other programs have a code, as Node's do, and the words
-// of the orders: many programs print them.
-async function explainRun() {
-  const child = (await import("node:module")).default.createRequire(self)("child_process");
-  const { ChildProcess: { prototype } } = child, { emit, unref } = prototype;
-  function refused(error, syscall) {
+// of place.refused: many programs print them.
+function explainRun(child) {
+  const { ChildProcess: { prototype }, fork } = child, { emit, unref } = prototype, forked = new WeakSet();
+  let forking = false;
+  here.answer(child, "fork", (...args) => {
+    forking = true;
+    try {
+      const made = fork(...args);
+      forked.add(made);
+      return made;
+    } catch (error) {
+      throw refused(error, "spawn " + args[0]);
+    } finally {
+      forking = false;
+    }
+  });
+  function refused(error, syscall, isFork = forking) {
     if (includes(error.message, "Requires run access")) error.message = syscall + " EACCES";
     error.code ??= "EACCES";
     error.errno ??= -13;
     error.syscall ??= syscall;
-    if (!includes(error.message, orders.run)) error.message += "; " + orders.run;
+    const words = isFork ? place.refused.fork : place.refused.run;
+    if (!includes(error.message, words)) error.message += "; " + words;
     return error;
   }
   here.answer(prototype, "emit", function (event, ...args) {
-    if (event === "error" && args[0] instanceof NativeError) refused(args[0], "spawn " + this.spawnfile);
+    if (event === "error" && args[0] instanceof NativeError) refused(args[0], "spawn " + this.spawnfile, forking || forked.has(this));
     return emit.call(this, event, ...args);
   });
   here.answer(prototype, "unref", function () { // of a process that has not begun, too: its error comes as an event

@@ -28,11 +28,11 @@ const prepareLimit = 5 * time.Minute
 // installer installs packages. What it has installed it remembers.
 type installer struct {
 	*tool
-	known  recent.Map[string, *prepared] // by key
-	absent absences
-	peers  recent.Map[string, []string] // by the module of the dependencies that import them
-	common recent.Map[string, bool]     // whether a module is CommonJS, by its package's directory and its path
-	stale  func(dir string)             // ends the idle processes that use a prepared directory
+	known   recent.Map[string, *prepared] // by key
+	absent  absences
+	peers   recent.Map[string, []string] // by the module of the dependencies that import them
+	modules recent.Map[string, module]   // by its package's directory and its path
+	stale   func(dir string)             // ends the idle processes that use a prepared directory
 }
 
 // installation is the trusted phase of one run: it installs packages by their
@@ -112,7 +112,7 @@ func (i *installation) key() string {
 // cannot be installed.
 func (i *installation) once(ctx context.Context) (*prepared, error) {
 	if i.deps.Empty() {
-		return &prepared{}, nil
+		return &prepared{Packages: &Packages{}}, nil
 	}
 	key := i.key()
 	if p, ok := i.known.Get(key); ok && i.held(ctx, key, p) && i.complete(p) {

@@ -25,7 +25,7 @@ import (
 type variant struct {
 	binary string
 	memory int64 // the limit, in bytes
-	ready  *prepared
+	ready  *Packages
 	merged bool            // its stderr is its stdout
 	kept   bool            // it runs the programs of a session, one after another
 	making bool            // it loads packages to fill their databases
@@ -90,14 +90,12 @@ type instance struct {
 
 	started chan struct{} // closed when it is ready, or has failed
 	// The rest is set before started is closed.
-	err     error             // why it failed
-	p       *process.Process  // nil if there is none
-	before  process.Usage     // what it has used so far
-	workers bool              // a program of its session may have started Workers
-	guard   guard.Guard       // of its sockets
-	orders  *os.File          // where a session's process gets its orders
-	scripts map[string]script // that it has run in its session
-	drip    *drip             // of its program's input, nil if that is not peeked at
+	err     error            // why it failed
+	p       *process.Process // nil if there is none
+	before  process.Usage    // what it has used so far
+	workers bool             // a program of its session may have started Workers
+	guard   guard.Guard      // of its sockets
+	orders  *os.File         // where a session's process gets its orders
 }
 
 // await waits until the instance is ready. It returns the context's cause if ctx
@@ -155,4 +153,13 @@ func (l *launcher) databases(v variant) string {
 		return l.store.Find(key)
 	}
 	return ""
+}
+
+// usage returns what the process has used since it was ready.
+func (in *instance) usage() runners.Usage {
+	u := in.p.Usage()
+	return runners.Usage{
+		CPUMS:           max(u.CPU-in.before.CPU, 0).Milliseconds(),
+		PeakMemoryBytes: max(u.Peak, in.before.Peak),
+	}
 }

@@ -109,7 +109,7 @@ func TestPackageChanged(t *testing.T) {
 	if o.Result == nil || o.Result.Text != "true" {
 		t.Fatalf("%s %+v", o.Status, o.Error)
 	}
-	dirs := r.packageDirs(o.Packages)
+	dirs := r.installer.packageDirs(o.Packages)
 	if len(dirs) != 2 {
 		t.Fatalf("directories %q of packages %+v", dirs, o.Packages)
 	}
@@ -177,7 +177,7 @@ func TestPackageEvicted(t *testing.T) {
 				return
 			}
 			evictions++
-			dirs, _ := filepath.Glob(filepath.Join(r.registryDir(), "is-*", "*"))
+			dirs, _ := filepath.Glob(filepath.Join(r.installer.registryDir(), "is-*", "*"))
 			for _, dir := range dirs[n:] {
 				if err := os.RemoveAll(dir); err != nil {
 					t.Error(err)

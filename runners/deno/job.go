@@ -33,9 +33,11 @@ type job struct {
 	clock atomic.Pointer[runners.Clock]
 	fresh bool // do not take an idle process
 
-	script string // its name in stacks: that of main, and in a session another one each time
-	again  bool   // its session's process has run a program
-	nonce  string // of its session's call
+	script  string            // its name in stacks: that of main, and in a session another one each time
+	again   bool              // its session's process has run a program
+	nonce   string            // of its session's call
+	drip    *drip             // of its program's input, nil if that is not peeked at
+	scripts map[string]script // that its session has run
 }
 
 // job checks a request and analyses its program.
@@ -58,7 +60,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
 	}
 	j := &job{analysis: a, layout: layout, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
-	j.asks = req.Ask != nil && canAsk(r.cfg.Policy) && !(ownNetwork(r.cfg.Policy) && req.Session == nil && j.serves())
+	j.asks = req.Ask != nil && canAsk(r.cfg.Policy)
 	if j.asks || supervised(r.cfg.Policy) {
 		network := r.cfg.Network
 		network.Ask = req.AskHolding(func() (release func()) { return j.clock.Load().Hold() })
@@ -96,7 +98,7 @@ func (j *job) instance(ctx context.Context) (*instance, error) {
 // variant returns the variant of the job's process.
 func (j *job) variant() variant {
 	merged := j.req.Stdout != nil && j.req.Stdout == j.req.Stderr
-	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready, merged: merged, kept: j.req.Session != nil, asks: j.asks, layout: j.layout}
+	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready.Packages, merged: merged, kept: j.req.Session != nil, asks: j.asks, layout: j.layout}
 }
 
 // execute runs the job's program, or only loads it.
@@ -106,7 +108,7 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := in.dir.write(j.main, j.program.Edited(), j.files); err != nil {
+		if err := in.dir.write(j.main, j.program.Text(), j.files); err != nil {
 			in.discard()
 			return nil, err
 		}
@@ -116,7 +118,7 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 		}
 		end := j.attend(ctx, in, load)
 		if end != nil && !load {
-			left, _ := in.dir.left(nil, runners.File{Path: j.main, Data: []byte(j.program.Edited())}, j.files) // fails for sessions only
+			left, _ := in.dir.left(nil, runners.File{Path: j.main, Data: []byte(j.program.Text())}, j.files) // fails for sessions only
 			end.files, end.filesOmitted = left.Changed, left.Omitted
 		}
 		in.leave()

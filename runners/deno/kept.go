@@ -19,8 +19,9 @@ const stopIdle process.Stop = "not used"
 // kept is the process of a session, and what it has run.
 type kept struct {
 	*instance
-	key     string         // Session.Key
-	calls   int            // programs that it has run
+	key     string // Session.Key
+	calls   int    // programs that it has run
+	scripts map[string]script
 	names   map[string]int // how often a program had a name
 	state   string         // Session.After of the last program
 	earlier []earlier

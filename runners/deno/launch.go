@@ -69,28 +69,6 @@ func (in *instance) arrange() error {
 // startLimit bounds the start of a process, up to its readiness.
 const startLimit = 30 * time.Second
 
-// place is the bootstrap's configuration, sent when it starts.
-type place struct {
-	Report string   `json:"report"` // the pipe for the report
-	Revoke bool     `json:"revoke"` // revoke the permission to write there
-	Hide   []string `json:"hide"`   // variables to unset
-	Home   string   `json:"home"`
-	Memory int64    `json:"memory"` // the limit, in bytes
-	Run    bool     `json:"run"`    // it may start programs
-	Alone  bool     `json:"alone"`  // it has a network of its own
-	Real   []string `json:"real"`   // what it may ask of the machine
-
-	Session *sessionPlace `json:"session,omitempty"`
-}
-
-// sessionPlace is the configuration for a session.
-type sessionPlace struct {
-	Orders string `json:"orders"` // the pipe for the orders
-	Base   string `json:"base"`   // the working directory's URL
-	Gen    string `json:"gen"`    // where Deno puts what it compiles
-	Revoke bool   `json:"revoke"` // revoke the permission to inspect
-}
-
 // launch starts a Deno in the background. It is killed if ctx ends before it is
 // ready.
 func (l *launcher) launch(ctx context.Context, v variant) *instance {
@@ -167,19 +145,10 @@ func (in *instance) exec() (*process.Process, error) {
 	})
 }
 
-// configure sends the process its place, waits for the byte that reports it
+// configure sends the process its setup, waits for the byte that reports it
 // ready, and limits it.
 func (in *instance) configure() error {
-	_, hide := in.runEnv(in.policy(), in.ownDir, in.dir.temp())
-	report := in.dir.report()
-	// Revoking also revokes grants of all parent directories, which the program
-	// keeps where the policy has them.
-	revoke := !in.policy().CanWrite(report)
-	to := place{Report: report, Revoke: revoke, Hide: hide, Home: in.dir.work(), Memory: in.variant.memory, Run: in.policy().Run.Any(), Alone: in.ownNetwork(), Real: sysKinds(in.policy())}
-	if in.variant.kept {
-		to.Session = &sessionPlace{Orders: in.dir.orders(), Base: fileURL(in.dir.work()), Gen: in.compiled(), Revoke: !hasSys(in.policy(), inspector)}
-	}
-	if err := writeFrame(in.p.Stdin, to); err != nil && !errors.Is(err, os.ErrClosed) {
+	if err := writeFrame(in.p.Stdin, in.setup()); err != nil && !errors.Is(err, os.ErrClosed) {
 		// It may have died; its stderr explains why.
 		in.log.Debug("Deno does not read its stdin", zap.Error(err))
 	}

@@ -102,7 +102,7 @@ func TestParkedDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.ready = &prepared{}
+	j.ready = &prepared{Packages: &Packages{}}
 	if end := j.attend(context.Background(), in, false); end != nil {
 		t.Errorf("%+v, want to take another", end)
 	}
@@ -119,7 +119,7 @@ func TestParkCannotStart(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	r.leases.begin(variant{binary: bad, memory: 1 << 28, ready: &prepared{}})
+	r.leases.begin(variant{binary: bad, memory: 1 << 28, ready: &Packages{}})
 	for r.leases.pool.Stats().Filling > 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -127,7 +127,7 @@ func TestParkCannotStart(t *testing.T) {
 	if n := len(waiting(t, r)); n != 0 {
 		t.Errorf("%d of them wait", n)
 	}
-	r.leases.begin(variant{binary: bad + "-none", memory: 1 << 28, ready: &prepared{}})
+	r.leases.begin(variant{binary: bad + "-none", memory: 1 << 28, ready: &Packages{}})
 	if o := run(t, r, runners.Request{Code: "1 + 1"}); o.Result == nil {
 		t.Errorf("%+v", o.Error)
 	}

@@ -121,7 +121,7 @@ func child() {
 		panic(err)
 	}
 	for _, memory := range []int64{runners.DefaultMemory, runners.DefaultMemory / 2} { // the second waits on
-		r.leases.begin(variant{binary: r.named, memory: memory, ready: &prepared{}})
+		r.leases.begin(variant{binary: r.named, memory: memory, ready: &Packages{}})
 	}
 	for len(r.leases.pool.Ready()) < 2 {
 		time.Sleep(time.Millisecond)

@@ -4,34 +4,31 @@
 // mendServers has what a listener to a request of node:http and node:https throws end the
 // program, or reach its listener to uncaughtException: Deno answers with status 400. And
 // it has servers close as Node's do.
-async function mendServers() {
-  const require = (await import("node:module")).default.createRequire(self);
-  for (const name of ["http", "https"]) {
-    const { prototype } = require(name).Server, { emit, close } = prototype;
-    here.answer(prototype, "emit", function (event, ...args) {
-      if (event === "connection" && name === "http") accept(this, args[0]);
-      if (event === "close" && inUse.delete(this)) return setTimeout(() => emit.call(this, event, ...args), turn), true;
-      if (event !== "request") return emit.call(this, event, ...args);
-      try {
-        return emit.call(this, event, ...args);
-      } catch (thrown) {
-        queueMicrotask(() => { throw thrown });
-        return true;
-      }
-    });
-    here.answer(prototype, "close", function (...args) {
-      const closed = close.apply(this, args), open = [...accepted.get(this) ?? []].filter((socket) => !socket.destroyed);
-      if (open.some((socket) => socket.bytesRead > 0)) inUse.add(this);
-      if (open.length > 0) setTimeout(() => open.forEach((socket) => socket.bytesRead > 0 || socket.destroy()), turn);
-      return closed;
-    });
-  }
+function mendServers({ Server: { prototype } }, plain) {
+  const { emit, close } = prototype;
+  here.answer(prototype, "emit", function (event, ...args) {
+    if (event === "connection" && plain) accept(this, args[0]);
+    if (event === "close" && inUse.delete(this)) return setTimeout(() => emit.call(this, event, ...args), turn), true;
+    if (event !== "request") return emit.call(this, event, ...args);
+    try {
+      return emit.call(this, event, ...args);
+    } catch (thrown) {
+      queueMicrotask(() => { throw thrown });
+      return true;
+    }
+  });
+  here.answer(prototype, "close", function (...args) {
+    const closed = close.apply(this, args), open = [...accepted.get(this) ?? []].filter((socket) => !socket.destroyed);
+    if (open.some((socket) => socket.bytesRead > 0)) inUse.add(this);
+    if (open.length > 0) setTimeout(() => open.forEach((socket) => socket.bytesRead > 0 || socket.destroy()), turn);
+    return closed;
+  });
 }
 
 // mendRequests has a request that is destroyed end, as at its time limit: where its
 // connection was used before, Deno sends it again by another one.
-async function mendRequests() {
-  const { ClientRequest: { prototype } } = (await import("node:module")).default.createRequire(self)("http"), { destroy } = prototype;
+function mendRequests({ ClientRequest: { prototype } }) {
+  const { destroy } = prototype;
   here.answer(prototype, "destroy", function (...args) {
     this._retrying = true;
     return destroy.apply(this, args);
@@ -54,10 +51,24 @@ function accept(server, socket) {
   socket.once("close", () => open.delete(socket));
 }
 
-// ignoreSignals has listeners to signals, which never come, keep no program waiting whose
-// top level awaits what never happens. Node ends it, too.
-function ignoreSignals() {
-  for (const name of ["addSignalListener", "removeSignalListener"]) here.answer(Deno, name, () => {});
+// holdSignals has listeners to signals keep no program waiting whose top level awaits what
+// never happens, as long as nothing sends it one: Deno gets them when the program does. Node
+// ends such a program, too.
+function holdSignals() {
+  const { addSignalListener, removeSignalListener } = Deno, held = [];
+  let sent = false; // it has sent one
+  const none = () => !sent && !orders.signals;
+  here.answer(Deno, "addSignalListener", (...args) => none() ? push(held, args) : addSignalListener(...args));
+  here.answer(Deno, "removeSignalListener", (...args) => {
+    const at = held.findIndex(([signal, listener]) => signal === args[0] && listener === args[1]);
+    at < 0 ? none() || removeSignalListener(...args) : held.splice(at, 1);
+  });
+  here.sends = () => {
+    sent = true;
+    for (const args of held.splice(0)) addSignalListener(...args);
+  };
+  const { get } = getOwnPropertyDescriptor(Deno, "kill");
+  defineProperty(Deno, "kill", { __proto__: null, configurable: true, enumerable: true, get: () => (here.sends(), get.call(Deno)), set: (kill) => here.answer(Deno, "kill", kill) });
 }
 
 // hearErrors has listeners to Node's "exit" hear of the end by an error that nothing
@@ -73,19 +84,19 @@ function hearErrors() {
 
 // hears reports whether the program listens to Node's event about an error or a rejection.
 function hears({ type }) {
-  return process.listenerCount("uncaughtException") > 0 || type !== "error" && process.listenerCount("unhandledRejection") > 0;
+  return hasNode() && (process.listenerCount("uncaughtException") > 0 || type !== "error" && process.listenerCount("unhandledRejection") > 0);
 }
 
 // heard has listeners to Node's "uncaughtException" hear of what the program's top level
 // throws: the program then goes on. It reports whether there are any.
 function heard(thrown) {
-  if (process.listenerCount("uncaughtException") === 0) return false;
-  process.emit("uncaughtException", thrown, orders.module ? "unhandledRejection" : "uncaughtException");
+  if (orders.load || !hasNode() || process.listenerCount("uncaughtException") === 0) return false;
+  process.emit("uncaughtException", thrown, orders.kind === "module" ? "unhandledRejection" : "uncaughtException");
   return true;
 }
 
 function exitByError() {
-  if (process._exiting) return;
+  if (orders.load || !hasNode() || process._exiting) return;
   process._exiting = true;
   try {
     process.emit("exit", 1);
@@ -100,14 +111,6 @@ function leaveSealed() {
   const metadata = Symbol.metadata ?? Symbol.for("Symbol.metadata"), { isExtensible } = Object;
   here.answer(Object, "defineProperty", (target, key, descriptor) =>
     key === metadata && !isExtensible(target) ? target : defineProperty(target, key, descriptor));
-}
-
-// seeAbove has the directories above the working directory be there for statSync, though
-// nothing of them may be read: adm-zip makes each directory of a path that is not there.
-async function seeAbove() {
-  const fs = (await import("node:module")).default.createRequire(self)("fs"), { statSync } = fs;
-  const call = (path, ...rest) => statSync(typeof path === "string" && path !== "" && slice(place.home, 0, path.length + 1) === path + "/" ? place.home : path, ...rest);
-  here.answer(fs, "statSync", defineProperties(call, getOwnPropertyDescriptors(statSync)));
 }
 
 // mendFiles has functions of node:fs copy to a name without a directory, whose directory ""
@@ -125,15 +128,13 @@ function mendFiles(fs) {
     const asGiven = (name) => slice(name, 0, 2) === "./" ? slice(name, 2) : name;
     return [from, named, { ...options, filter: (from, to) => options.filter(from, asGiven(to)) }, ...rest];
   };
-  for (const name of ["cp", "cpSync"]) if (arrayIncludes(orders.files, name)) mend(fs, name, copy);
-  if (arrayIncludes(orders.files, "promises") && arrayIncludes(orders.files, "cp")) mend(fs.promises, "cp", copy);
+  for (const name of ["cp", "cpSync"]) mend(fs, name, copy);
+  mend(fs.promises, "cp", copy);
   if (!("path" in fs.Dirent.prototype)) {
     defineProperty(fs.Dirent.prototype, "path", { __proto__: null, get() { return this.parentPath }, configurable: true });
   }
-  if (arrayIncludes(orders.files, "writeSync")) {
-    mend(fs, "writeSync", (fd, data, at, encoding, ...rest) =>
-      typeof data === "string" && typeof at === "number" ? [fd, Buffer.from(data, encoding), 0, undefined, at] : [fd, data, at, encoding, ...rest]);
-  }
+  mend(fs, "writeSync", (fd, data, at, encoding, ...rest) =>
+    typeof data === "string" && typeof at === "number" ? [fd, Buffer.from(data, encoding), 0, undefined, at] : [fd, data, at, encoding, ...rest]);
 }
 
 // The functions of node:fs whose errors are not as Node's, and what Node's call them.
@@ -145,9 +146,9 @@ const calls = {
 // codeFiles has these errors have the class, the message and the fields of Node's, and
 // unlink refuse a directory: Deno removes an empty one.
 function codeFiles(fs, require) {
-  for (const name of keys(calls)) if (arrayIncludes(orders.files, name)) {
+  for (const name of keys(calls)) {
     codeCall(fs, name, require);
-    if (fs.promises[name] && arrayIncludes(orders.files, "promises")) codeCall(fs.promises, name, require);
+    if (fs.promises[name]) codeCall(fs.promises, name, require);
   }
 }
 
@@ -207,23 +208,28 @@ function nodeError(code, syscall, [path, dest], require, call) {
   return error;
 }
 
-// codeCauses has the causes of errors of fetch have Node's codes. They are not shown.
-function codeCauses() {
+// mendFetch has errors of fetch say what was refused, and their causes have Node's codes,
+// which are not shown.
+function mendFetch() {
   const native = fetch;
   here.answer(globalThis, "fetch", async function fetch(...args) {
     try {
       return await native(...args);
     } catch (error) {
-      const told = NativeString(error?.cause?.message);
-      for (const [part, code, syscall] of causes) if (includes(told, part)) {
-        for (const [name, value] of [["code", code], ["syscall", syscall]]) {
-          if (!(name in error.cause)) defineProperty(error.cause, name, { __proto__: null, value, writable: true, configurable: true });
-        }
-        break;
-      }
-      throw error;
+      codeCause(error?.cause);
+      throw place.net ? error : explained(error);
     }
   });
+}
+
+function codeCause(cause) {
+  const told = NativeString(cause?.message);
+  for (const [part, code, syscall] of causes) if (includes(told, part)) {
+    for (const [name, value] of [["code", code], ["syscall", syscall]]) {
+      if (!(name in cause)) defineProperty(cause, name, { __proto__: null, value, writable: true, configurable: true });
+    }
+    return;
+  }
 }
 
 const causes = [

@@ -73,7 +73,7 @@ func (r *Runner) modules(ctx context.Context, j *job, text string) (info *deps.I
 	if err := errors.Join(os.MkdirAll(filepath.Dir(main), 0o700), os.WriteFile(main, []byte(text), 0o600)); err != nil {
 		return nil, err
 	}
-	return r.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})
+	return r.installer.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})
 }
 
 // pin returns the job's program with a lock's versions in its import specifiers.

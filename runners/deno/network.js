@@ -105,39 +105,30 @@ function endNodeServers({ prototype }) {
   });
 }
 
-// explainNet has errors of node:net, and what is made of it, of node:dns and of
-// Deno.resolveDns say what was refused.
-async function explainNet() {
-  const { Socket: { prototype }, Server } = await import("node:net");
-  if (place.alone) endNodeServers(Server);
+// explainSockets has errors of node:net, and what is made of it, say what was refused.
+function explainSockets({ Socket: { prototype } }) {
   const { _destroy } = prototype;
   here.answer(prototype, "_destroy", function (error, done) {
     return _destroy.call(this, error && explained(error), done);
   });
-  const dns = (await import("node:module")).default.createRequire(self)("dns"); // an import could find the one that stands for it
+}
+
+// explainNames does so for node:dns, and explainDNS for Deno.
+function explainNames(dns) {
   for (const object of [dns, dns.promises, dns.Resolver.prototype, dns.promises.Resolver.prototype]) {
     for (const name of keys(getOwnPropertyDescriptors(object))) {
       if (/^(lookup$|resolve)/.test(name)) explainQuery(object, name);
     }
   }
+}
+
+function explainDNS() {
   const { resolveDns } = Deno;
   here.answer(Deno, "resolveDns", async (name, ...args) => {
     try {
       return await resolveDns(name, ...args);
     } catch (error) {
       throw explained(error, name);
-    }
-  });
-}
-
-// explainFetch does so for fetch.
-function explainFetch() {
-  const native = fetch;
-  here.answer(globalThis, "fetch", async function fetch(...args) {
-    try {
-      return await native(...args);
-    } catch (error) {
-      throw explained(error);
     }
   });
 }

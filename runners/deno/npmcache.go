@@ -28,7 +28,7 @@ import (
 // Source: Deno's npm cache has a directory for each registry, named after its
 // host and port and with its path below, and in it one for each package and
 // version (root_url_to_safe_local_dirname in its npm cache).
-func (t *tool) packageDirs(packages []runners.Package) []string {
+func (t *installer) packageDirs(packages []runners.Package) []string {
 	base := t.registryDir()
 	var dirs []string
 	for _, p := range packages {
@@ -40,20 +40,8 @@ func (t *tool) packageDirs(packages []runners.Package) []string {
 	return dirs
 }
 
-// maxScript bounds the files of packages that read reads, in bytes.
+// maxScript bounds the files of packages that readUses reads, in bytes.
 const maxScript = 16 << 20
-
-// uses is what the packages of a prepared directory may use.
-type uses struct {
-	OS      bool // node:os; replacing functions in it costs more than loading many packages
-	Names   bool // functions of node:os that a module imports by their names
-	Workers bool
-	Net     bool // node:net, or what is made of it
-
-	// Older are packages that the program names without a version and that are not the
-	// newest, since others depend on an older one. npm would install both.
-	Older []string `json:",omitempty"`
-}
 
 // osNames matches an import of functions of node:os that call none of Deno.
 var osNames = regexp.MustCompile(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptime|getPriority)\b[^}]*\}\s*from\s*["'](node:)?os["']`)
@@ -61,8 +49,8 @@ var osNames = regexp.MustCompile(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptim
 // netNames matches an import of a module of Node that connects or looks names up.
 var netNames = regexp.MustCompile(`(require\(\s*|from\s*)["'](node:)?(net|tls|https?|http2|dns|dns/promises)["']`)
 
-// read adds what the scripts of a package in dir show.
-func (u *uses) read(dir string) {
+// readUses adds what the scripts of a package in dir show.
+func readUses(u *uses, dir string) {
 	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !slices.Contains([]string{".js", ".cjs", ".mjs"}, filepath.Ext(name)) {
 			return err
@@ -76,6 +64,7 @@ func (u *uses) read(dir string) {
 		u.OS = u.OS || named
 		u.Names = u.Names || named && osNames.Match(text)
 		u.Net = u.Net || netNames.Match(text)
+		u.Files = u.Files || has(`"fs"`) || has(`'fs'`) || has("node:fs") || has(`"fs/promises"`) || has(`'fs/promises'`)
 		u.Workers = u.Workers || has("worker_threads") || has("new Worker(")
 		return err
 	})
@@ -85,7 +74,7 @@ func (u *uses) read(dir string) {
 func writeUses(dir string, dirs, older []string) error {
 	u := uses{Older: older}
 	for _, packageDir := range dirs {
-		u.read(packageDir)
+		readUses(&u, packageDir)
 	}
 	b, err := json.Marshal(u)
 	if err != nil {
@@ -109,7 +98,7 @@ func packagePath(name string) string {
 }
 
 // registryDir returns where Deno keeps the registry's packages, "" if unknown.
-func (t *tool) registryDir() string {
+func (t *installer) registryDir() string {
 	registry := t.cfg.NPMRegistry
 	if registry == "" {
 		registry = versions.NPMRegistry
@@ -185,7 +174,7 @@ const maxRegistryFile = 256 << 20
 // registryDigest returns the digest of a version of an npm package as lock files
 // have it: hexadecimal SHA-1 for packages without another, "" if Deno's cache has
 // no description of it.
-func (t *tool) registryDigest(name, version string) (string, error) {
+func (t *installer) registryDigest(name, version string) (string, error) {
 	f, err := os.Open(filepath.Join(t.registryDir(), packagePath(name), "registry.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

@@ -100,6 +100,9 @@ func (e *ending) outcome() *runners.Outcome {
 	return o
 }
 
+// onlyItself is the note about a server that nothing calls.
+const onlyItself = `Only the program itself reaches its servers: call them in it, as with fetch("http://127.0.0.1:PORT/").`
+
 // nullable matches what a program has for a prompt() that returns null.
 var nullable = regexp.MustCompile(`\bnull\b|\?\?|\|\||\?\.|if \(!`)
 

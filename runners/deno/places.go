@@ -40,7 +40,7 @@ type places struct {
 
 func (j *job) newPlaces(in *instance) *places {
 	l := &places{work: in.dir.work(), cache: j.leases.cfg.Cache.Root(), main: j.script, scripts: map[string]script{}}
-	maps.Copy(l.scripts, in.scripts)
+	maps.Copy(l.scripts, j.scripts)
 	l.scripts[j.script] = newScript(j.shown, j.program)
 	return l
 }

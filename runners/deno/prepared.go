@@ -21,20 +21,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// prepared is what a run needs of its packages. It is never changed.
+// prepared is what a run's packages are. It is never changed.
 type prepared struct {
-	dir      string // with map.json, packages.js, deno.lock, deno.json and uses; "" if none is needed
-	locked   bool   // there is a deno.lock
+	*Packages
 	packages []runners.Package
-	remote   bool // it has modules from URLs
-	npm      bool // it has npm packages
-	own      bool // the import map names files of the program
-	config   bool // there is a deno.json
-	uses     uses
-	dirs     []string // directories of the npm packages
-	copies   []string // package directories incl. peer-dependency copies
-	set      string   // a digest of the packages in exactly these versions
-	fresh    bool     // prepared by this very run
+	fresh    bool // prepared by this very run
 
 	// missing has the packages that cannot be installed, by the message that
 	// import throws and by the name that require() does not find.
@@ -61,15 +52,6 @@ func (p *prepared) notInstalled(o *runners.Outcome) {
 		o.Status, o.Error.Type, o.Error.Packages = runners.NotInstalled, "NotInstalled", []runners.PackageError{missing}
 	}
 }
-
-// The files of a prepared directory.
-const (
-	mapName    = "map.json"
-	moduleName = "packages.js"
-	lockName   = "deno.lock"
-	configName = "deno.json"
-	usesName   = "uses" // what its packages may use, a JSON object
-)
 
 // absences remembers for absentFor which targets could not be installed, so that
 // optional ones do not delay each run.
@@ -124,12 +106,12 @@ func (i *installation) load(dir string) (*prepared, error) {
 		return nil, fmt.Errorf("prepare packages: %w", err)
 	}
 	set := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", text, i.deps.Module(), lock.Text))
-	p := &prepared{
-		dir: dir, set: hex.EncodeToString(set[:]), locked: lock.Text != nil, packages: lock.Packages(),
+	p := &prepared{packages: lock.Packages(), Packages: &Packages{
+		dir: dir, set: hex.EncodeToString(set[:]), locked: lock.Text != nil,
 		remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0,
 		own: bytes.Contains(text, []byte(`"`+deps.Work)), config: i.deps.Config != nil,
-	}
-	p.dirs = i.packageDirs(p.packages)
+	}}
+	p.dirs, p.specifiers = i.packageDirs(p.packages), i.deps.Specifiers()
 	_ = readJSON(filepath.Join(dir, usesName), &p.uses) // there is none without packages
 	for n := range p.packages {
 		p.packages[n].Cached = true

@@ -81,7 +81,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 	}
 	defer r.Close()
 	// A set of packages, and what there would be for it and for another.
-	v := variant{binary: self, memory: runners.DefaultMemory, ready: &prepared{npm: true, set: "one", dirs: []string{filepath.Join(r.denoDir, "npm", "registry", "one")}}}
+	v := variant{binary: self, memory: runners.DefaultMemory, ready: &Packages{npm: true, set: "one", dirs: []string{filepath.Join(r.denoDir, "npm", "registry", "one")}}}
 	fill := func(_ context.Context, dir string) error {
 		return os.WriteFile(filepath.Join(dir, codecache.Names[0]), []byte("code"), 0o600)
 	}

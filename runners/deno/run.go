@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"time"
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+
+	"go.uber.org/zap"
 )
 
 // Run runs one program. See [runners.Runner].
@@ -31,10 +31,16 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	return r.attempt(ctx, j)
 }
 
-// attempt runs an installed job, again where its outcome shows how it could be loaded.
+// attempt runs an installed job. What could not be loaded is loaded again where there is a
+// remedy.
 func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) {
 	defer func() { r.leases.fill(j.key) }()
-	again := false
+	if j.ready.dir != "" && !r.installer.complete(j.ready) { // another process has removed some of it
+		if err := r.install(ctx, j); err != nil {
+			o, err := unavailable(err)
+			return j.finish(ctx, o, err)
+		}
+	}
 	for {
 		end, err := j.execute(ctx, false)
 		if err != nil {
@@ -44,43 +50,16 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 			return nil, err
 		}
 		o := end.outcome()
-		if main := j.typedName(o); main != "" && j.unloadable(ctx, end) {
-			j.main, j.script = main, main
-			continue
+		m := j.remedy(ctx, end, o)
+		if m == nil {
+			r.conclude(j, end, o)
+			return o, nil
 		}
-		if code := j.quotedCode(o); code != "" && j.unloadable(ctx, end) {
-			req := j.req
-			if req.Code = code; r.reads(j, req) && r.install(ctx, j) == nil {
-				continue
-			}
+		r.log.Info("a program that cannot be loaded is loaded again", zap.String("remedy", m.name), zap.String("error", o.Error.Message))
+		if err := m.change(ctx, r, j, o); err != nil {
+			o, err := unavailable(err)
+			return j.finish(ctx, o, err)
 		}
-		if !again && o.Status == runners.Failed && j.ready.dir != "" && !r.installer.complete(j.ready) && j.unloadable(ctx, end) {
-			again = true // what another process has removed is fetched again
-			if err := r.install(ctx, j); err != nil {
-				o, err := unavailable(err)
-				return j.finish(ctx, o, err)
-			}
-			continue
-		}
-		if named := j.destructured(o); named != nil && j.unloadable(ctx, end) {
-			j.program = named
-			continue
-		}
-		if name := j.unlisted(o); name != "" && j.unloadable(ctx, end) {
-			r.installer.peers.Put(j.asked, append(slices.Clip(j.peers), name))
-			if err := r.install(ctx, j); err != nil {
-				o, err := unavailable(err)
-				return j.finish(ctx, o, err)
-			}
-			continue
-		}
-		if plain := j.program.Valueless(); plain != nil && o.Status == runners.Failed && j.unloadable(ctx, end) {
-			// Deno's message should be about the user's own text.
-			j.program = plain
-			continue
-		}
-		r.conclude(j, end, o)
-		return o, nil
 	}
 }
 
@@ -99,38 +78,6 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	}
 }
 
-// typedName returns a name under which Deno compiles JavaScript that cannot be read
-// and looks like TypeScript, else "".
-func (j *job) typedName(o *runners.Outcome) string {
-	if o.Status != runners.Failed || o.Error == nil || o.Error.Type != "SyntaxError" || typed(j.main) || !looksTyped(j.req.Code) {
-		return ""
-	}
-	if name := withTypes(j.main); checkNames(j.req.Files, name) == nil {
-		return name
-	}
-	return ""
-}
-
-// quotedCode returns the program in a text that cannot be read, "" if it has none.
-func (j *job) quotedCode(o *runners.Outcome) string {
-	if o.Status != runners.Failed || o.Error == nil || o.Error.Type != "SyntaxError" {
-		return ""
-	}
-	if code := jsparse.Quoted(j.req.Code); code != j.req.Code {
-		return code
-	}
-	return ""
-}
-
-// reads replaces the program of a job by that of another request, if that can be analysed.
-func (r *Runner) reads(j *job, req runners.Request) bool {
-	a, err := r.analyze(req)
-	if err == nil {
-		j.analysis, j.script, j.req = a, a.main, req
-	}
-	return err == nil
-}
-
 // install fetches the runtime and the packages. The error is a
 // *[runners.NotInstalledError] when packages cannot be installed.
 func (r *Runner) install(ctx context.Context, j *job) error {
@@ -147,57 +94,9 @@ func (r *Runner) install(ctx context.Context, j *job) error {
 	j.peers, _ = r.installer.peers.Get(j.asked)
 	j.ready, err = r.installer.install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
 	if err == nil {
-		r.installer.wholes(j)
+		r.installer.link(j)
 	}
 	return err
-}
-
-// unnamed matches the message about a name that a module does not export. Of a
-// CommonJS module Deno finds only names that its text shows.
-var unnamed = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '([\w$]+)'`)
-
-// destructured returns the program with names imported as from CommonJS, or as those of
-// types, if it could not be loaded for the lack of one, else nil.
-func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
-	if o.Status != runners.Failed || o.Error == nil {
-		return nil
-	}
-	if m := unnamed.FindStringSubmatch(o.Error.Message); m != nil && deps.Fetched(m[1]) {
-		if m[2] == "default" {
-			if all := j.program.Unexporting(m[1]); all != nil {
-				return all
-			}
-			if named := j.program.Namespaced(m[1]); named != nil {
-				return named
-			}
-			return j.program.Braced(m[1], func(name string) bool { return j.ready.exports(m[1], name) })
-		}
-		if typed(j.main) {
-			if typeOnly := j.program.TypeOnly(m[1], m[2]); typeOnly != nil {
-				return typeOnly
-			}
-		}
-		return j.program.Destructured(m[1], m[2], typed(j.main))
-	}
-	return nil
-}
-
-// maxPeers bounds the packages that are installed because others of a program turned
-// out to import them.
-const maxPeers = 4
-
-// unlisted returns the package that another one imports without one that it lists or
-// the program names, if the program could not be loaded for the lack of it: an optional
-// peer, such as react of a library that has parts for React. Otherwise it returns "".
-func (j *job) unlisted(o *runners.Outcome) string {
-	if o.Status != runners.Failed || o.Error == nil || len(j.peers) >= maxPeers || j.req.Locked {
-		return ""
-	}
-	name := deps.Unlisted(o.Error.Message)
-	if slices.Contains(j.peers, name) {
-		return "" // it could not be installed
-	}
-	return name
 }
 
 // unavailable returns the Outcome for a *runners.NotInstalledError, or err.
@@ -249,21 +148,6 @@ func (j *job) useLock() error {
 	return nil
 }
 
-// unloadable reports whether the program cannot be loaded. Its own claim is
-// untrusted: it may have run. So it is loaded again in a process that evaluates
-// nothing.
-func (j *job) unloadable(ctx context.Context, end *ending) bool {
-	claims := func(end *ending) bool {
-		t := end.report.thrown
-		return end.stopped == "" && end.signal == 0 && t != nil && t.escaped && t.load
-	}
-	if !claims(end) {
-		return false
-	}
-	again, err := j.execute(ctx, true)
-	return err == nil && claims(again)
-}
-
 // Warm fetches Deno and the packages, which are as in Request.Packages. Without
 // packages it starts an idle process if the configuration allows one.
 func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
@@ -278,7 +162,7 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	}
 	if len(pinned) == 0 {
 		limits := runners.Limits{Memory: r.cfg.Memory}.WithDefaults()
-		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
+		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &Packages{}})
 		return nil
 	}
 	a := analysis{native: r.cfg.Policy.FFI.Any(), starts: r.cfg.Policy.Run.Any(), pinned: pinned, program: jsparse.Plain("")}

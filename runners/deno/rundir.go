@@ -16,6 +16,7 @@ import (
 	"coderunner/internal/procdir"
 	"coderunner/internal/project"
 	"coderunner/runners"
+	"coderunner/runners/deno/standins"
 )
 
 // basePrefix begins the names of Runners' directories in the system's temporary
@@ -64,7 +65,7 @@ func openRunDirs(root []byte) (*runDirs, error) {
 	}
 	for name, more := range bootstraps {
 		if err == nil {
-			source := testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + blameSource + tempSource + more + bootstrapSource
+			source := testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + builtinsSource + blameSource + tempSource + more + bootstrapSource
 			err = os.WriteFile(filepath.Join(f.base, name), []byte(source), 0o600)
 		}
 	}
@@ -93,8 +94,8 @@ const (
 // process reads all of its own, which for 30 KiB takes a millisecond.
 var bootstraps = map[string]string{
 	aloneName:    "",
-	packagesName: esbuildSource + sqliteSource,
-	sessionName:  esbuildSource + sqliteSource + sessionSource + modulesSource,
+	packagesName: standins.Source(),
+	sessionName:  standins.Source() + sessionSource + modulesSource,
 }
 
 // bootstrap returns the path of a variant's main module.
@@ -353,11 +354,8 @@ var sessionSource string
 //go:embed modules.js
 var modulesSource string
 
-//go:embed esbuild.js
-var esbuildSource string
-
-//go:embed sqlite.js
-var sqliteSource string
+//go:embed builtins.js
+var builtinsSource string
 
 //go:embed seal.js
 var sealSource string

@@ -252,8 +252,7 @@ func (s *continuing) start(ctx context.Context) error {
 	if s.release = nil; release == nil {
 		release = func() {}
 	}
-	in.scripts = map[string]script{}
-	s.k = &kept{instance: in, names: map[string]int{}, key: s.req.Session.Key, release: release}
+	s.k = &kept{instance: in, names: map[string]int{}, scripts: map[string]script{}, key: s.req.Session.Key, release: release}
 	if s.layout == nil {
 		return nil
 	}
@@ -271,6 +270,7 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 		j.script += "#" + strconv.Itoa(k.names[j.main])
 	}
 	k.scripts[j.script] = newScript(j.shown, j.program)
+	j.scripts = k.scripts
 	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
 	var own []runners.File
 	if !j.req.Session.Unnamed || ownFile.MatchString(j.req.Code) {

@@ -76,10 +76,10 @@ async function importNames(specifier, options) {
     get(_, name) {
       if (name in module || name === "then") return module[name];
       if (name in common) return common[name];
-      const whole = name === "default" && orders.defaults?.[specifier];
+      const whole = name === "default" && orders.session.defaults?.[specifier];
       if (whole === "") return module;
       if (whole && whole in module) return module[whole];
-      if (orders.typed && /^[A-Z]/.test(name)) return undefined;
+      if (orders.session.typed && /^[A-Z]/.test(name)) return undefined;
       throw new SyntaxError(`The requested module '${specifier}' does not provide an export named '${name}'`);
     },
   });
@@ -142,12 +142,12 @@ async function runCall() {
   [finished, failing, exited] = [false, false, undefined];
   await prepareCall();
   await beginModules();
-  if (orders.cold) await loadFirst(orders.cold);
+  if (place.cold) await loadFirst([...place.cold, orders.main]);
   Deno.exitCode = 0;
   [displayRoom.count, displayRoom.chars] = [100, 24 << 20];
   const meta = { __proto__: null, url: orders.main, filename: orders.path, dirname: place.home, main: true, resolve: (s) => located.resolve(s) };
   api.meta = meta;
-  const { script } = orders;
+  const { script } = orders.session;
   try {
     await evaluate(script);
     if (tests.length > 0 && !await runTests()) failing = true;
@@ -180,14 +180,14 @@ async function evaluate(script) {
     }
     return blameCall(thrown);
   }
-  if (!orders.value) return;
+  if (!orders.session.value) return;
   await take(result);
   const value = taken;
   taken = undefined;
   if (value !== undefined && !keys(globalThis).includes("_")) { // as in a REPL, unless it is the program's own
     defineProperty(globalThis, "_", { __proto__: null, value, writable: true, configurable: true });
   }
-  if (!orders.written || typeof value === "object" && value !== null) give(value);
+  if (!orders.session.written || typeof value === "object" && value !== null) give(value);
 }
 
 // take sets taken to a value that the inspector has. It may be a promise, so it is
@@ -286,7 +286,7 @@ function serveSession() {
     reportServers();
     reportQuestion();
     questions.clear();
-    report("x", NativeString(exited ?? (failing ? 1 : exitCode() ?? 0)), orders.nonce);
+    report("x", NativeString(exited ?? (failing ? 1 : exitCode() ?? 0)), orders.session.nonce);
     timer = +setTimeout(() => {}, 0);
     clearTimeout(timer);
     readOrders();

@@ -116,24 +116,15 @@ function siteStreams(prototype, object, name) {
   });
 }
 
-// siteFiles does so for node:fs and node:fs/promises. It comes before anything else
-// imports these: their exports are then the functions that stand for Deno's.
-async function siteFiles() {
-  const require = (await import("node:module")).default.createRequire(self), fs = require("fs");
-  mendFiles(fs);
-  codeFiles(fs, require);
-  const calls = orders.files.filter((name) => typeof fs[name] === "function" && !/^create|Sync$/.test(name));
-  siteCalls(fs, calls);
-  if (arrayIncludes(orders.files, "promises")) siteCalls(fs.promises, calls);
-  if (!orders.files.some((name) => /^create/.test(name))) return;
+// later are the functions of node:fs that answer later than they are called.
+const later = ["access", "appendFile", "chmod", "copyFile", "cp", "link", "lstat", "mkdir", "mkdtemp", "open", "opendir", "readFile", "readdir", "readlink", "realpath", "rename", "rm", "rmdir", "stat", "symlink", "truncate", "unlink", "utimes", "writeFile"];
+
+// siteFiles does so for node:fs and node:fs/promises.
+function siteFiles(fs) {
+  siteCalls(fs, later);
+  siteCalls(fs.promises, later.filter((name) => typeof fs.promises[name] === "function"));
   siteStreams(fs.ReadStream.prototype, fs, "createReadStream");
   siteStreams(fs.WriteStream.prototype, fs, "createWriteStream");
-}
-
-// siteSockets does so for node:net, and what connects by it.
-async function siteSockets() {
-  const { Socket: { prototype } } = await import("node:net");
-  siteStreams(prototype, prototype, "connect");
 }
 
 // siteAny has the error of Promise.any, which has no frames, be one with those of the call:

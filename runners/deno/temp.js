@@ -5,10 +5,10 @@
 const twoPaths = /^(?:copyFile|cp|link|rename|symlink)(?:Sync)?$/;
 const denoPaths = ["chmod", "copyFile", "create", "link", "lstat", "mkdir", "open", "readDir", "readFile", "readLink", "readTextFile", "realPath", "remove", "rename", "stat", "symlink", "truncate", "utime", "writeFile", "writeTextFile"];
 
-// ownTemp has node:fs and Deno find there what is below /tmp, but for what is ours or the
-// packages', and their errors name it so.
-async function ownTemp() {
-  const { temp, kept } = orders;
+// ownTemp has the functions of an object find there what is below /tmp, but for what is ours
+// or the packages', and their errors name it so.
+function ownTemp(object, names) {
+  const { temp, kept } = place;
   const isKept = (path) => slice(path, 0, kept[0].length) === kept[0] || slice(path, 0, kept[1].length) === kept[1];
   const below = (path) => typeof path === "string" && (path === "/tmp" || slice(path, 0, 5) === "/tmp/" && !isKept(path)) ? temp + slice(path, 4) : path;
   const shown = (error) => {
@@ -17,7 +17,7 @@ async function ownTemp() {
     }
     return error;
   };
-  const place = (object, name) => {
+  for (const name of names) {
     const native = object[name], paths = twoPaths.test(name) ? 2 : 1;
     const call = function (...args) {
       for (let i = 0; i < min(paths, args.length); i++) args[i] = below(args[i]);
@@ -31,10 +31,13 @@ async function ownTemp() {
       }
     };
     here.answer(object, name, defineProperties(call, getOwnPropertyDescriptors(native)));
-  };
-  const fs = (await import("node:module")).default.createRequire(self)("fs");
-  for (const object of [fs, fs.promises]) {
-    for (const name of keys(object)) if (/^[a-z]/.test(name) && typeof object[name] === "function") place(object, name);
   }
-  for (const name of denoPaths) for (const of of [name, name + "Sync"]) if (typeof Deno[of] === "function") place(Deno, of);
+}
+
+function ownTempFiles(fs) {
+  for (const object of [fs, fs.promises]) ownTemp(object, keys(object).filter((name) => /^[a-z]/.test(name) && typeof object[name] === "function"));
+}
+
+function ownTempDeno() {
+  ownTemp(Deno, denoPaths.flatMap((of) => [of, of + "Sync"]).filter((name) => typeof Deno[name] === "function"));
 }

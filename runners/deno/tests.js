@@ -126,8 +126,7 @@ function stuck(event) {
 // restoreMocks has what node:test's t.mock makes be restored at the end of the test, as
 // in Node, and its timers too: Deno has one object for it and for the module's mock, which
 // stays. A test of our own shows the class of t.
-async function restoreMocks() {
-  const { default: test, mock } = await import("node:test");
+async function restoreMocks({ default: test, mock }) {
   const keep = (made) => current && push(current.mocks ??= [], made);
   const enable = (...args) => {
     mock.timers.enable(...args);

@@ -23,7 +23,7 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	in.guard.SetRun(j.net)
 	end := j.newEnding(in)
 	if _, ok := j.req.Stdin.(runners.Peeker); ok && !load && !in.variant.kept && p.Stdin.Narrow() == nil {
-		in.drip = &drip{s: &j.stdin, p: p}
+		j.drip = &drip{s: &j.stdin, p: p}
 	}
 	p.Settle(end.workers, in.variant.kept)
 	begun := time.Now()
@@ -49,7 +49,7 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	}
 	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
 	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
-	readers.Go(func() { unread = !j.order(in, tell != nil, load) })
+	readers.Go(func() { unread = !j.order(in, load) })
 	if !j.again {
 		go p.Reap()
 	}
@@ -60,8 +60,8 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 		stopWatch()
 		<-watched // it knows the limits of this program
 	})
-	if in.drip != nil {
-		j.req.Stdin.(runners.Peeker).Consumed(in.drip.consumed())
+	if j.drip != nil {
+		j.req.Stdin.(runners.Peeker).Consumed(j.drip.consumed())
 	}
 	if !end.paused {
 		in.orders.Close() // a nil file returns an error, ignored
@@ -119,7 +119,7 @@ func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
 func (j *job) newEnding(in *instance) *ending {
 	end := &ending{
 		limits: j.req.Limits, shown: j.shown, program: j.program, places: j.newPlaces(in),
-		workers: j.threads() || in.workers, threads: j.ready.uses.Workers || j.imports("worker_threads"), free: unconfined(j.leases.cfg.Policy),
+		workers: j.workers() || in.workers, threads: j.ready.uses.Workers || j.imports("worker_threads"), free: unconfined(j.leases.cfg.Policy),
 	}
 	req := j.req
 	if req.Stdout != nil {
@@ -162,15 +162,6 @@ func (e *ending) conclude(p *process.Process) {
 		e.stopped, e.exitCode = "", *e.report.exit
 	default:
 		e.exitCode, e.signal = p.Exit()
-	}
-}
-
-// usage returns what the process has used since it was ready.
-func (in *instance) usage() runners.Usage {
-	u := in.p.Usage()
-	return runners.Usage{
-		CPUMS:           max(u.CPU-in.before.CPU, 0).Milliseconds(),
-		PeakMemoryBytes: max(u.Peak, in.before.Peak),
 	}
 }
 

@@ -75,7 +75,7 @@ func (c *codes) load(ctx context.Context, v variant, d deps.Dependencies) (*inst
 		in.discard()
 		return nil, nil, err
 	}
-	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader), deps: d}, leases: c.leases, binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
+	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader), deps: d}, leases: c.leases, binary: v.binary, ready: &prepared{Packages: v.ready}, begun: time.Now(), left: makeLimit}
 	j.req.Limits = runners.Limits{Memory: v.memory, Timeout: makeLimit}.WithDefaults()
 	end := j.attend(ctx, in, false)
 	if end == nil {

@@ -278,7 +278,7 @@ func TestCodeKey(t *testing.T) {
 		return &launcher{tool: &tool{version: version, denoDir: denoDir}}
 	}
 	r := of("1", "/a")
-	v := variant{memory: 64 << 20, ready: &prepared{npm: true, set: "x"}}
+	v := variant{memory: 64 << 20, ready: &Packages{npm: true, set: "x"}}
 	seen := map[string]string{"": "nothing"}
 	add := func(what string, l *launcher, v variant) {
 		key := l.codeKey(v)
@@ -288,14 +288,14 @@ func TestCodeKey(t *testing.T) {
 		seen[key] = what
 	}
 	add("a set", r, v)
-	add("another set", r, variant{memory: v.memory, ready: &prepared{npm: true, set: "y"}})
+	add("another set", r, variant{memory: v.memory, ready: &Packages{npm: true, set: "y"}})
 	add("another limit", r, variant{memory: 128 << 20, ready: v.ready})
 	add("another Deno", of("2", "/a"), v)
 	add("another cache", of("1", "/b"), v)
-	if key := r.codeKey(variant{memory: v.memory, ready: &prepared{}}); key != "" {
+	if key := r.codeKey(variant{memory: v.memory, ready: &Packages{}}); key != "" {
 		t.Errorf("without packages: %q", key)
 	}
-	if a, b := r.codeKey(v), r.codeKey(variant{binary: "/deno", memory: v.memory, ready: &prepared{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
+	if a, b := r.codeKey(v), r.codeKey(variant{binary: "/deno", memory: v.memory, ready: &Packages{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
 		t.Errorf("the same set has the keys %s and %s", a, b)
 	}
 }

@@ -3,11 +3,15 @@
 
 const noCode = "better-sqlite3 has machine code for that, which the permissions of this server do not include (--allow-ffi)";
 
+let sqliteGiven = false;
+
 // giveSqlite has better-sqlite3 find this where it looks for machine code, and sqlite3 what
 // sqlite3.js has.
 async function giveSqlite() {
-  const modules = (await import("node:module")).default, find = modules._resolveFilename, name = "coderunner:better_sqlite3", other = "coderunner:sqlite3";
-  const calledBack = orders.sqlite3 && (await import(orders.sqlite3)).default;
+  if (sqliteGiven) return;
+  sqliteGiven = true;
+  const modules = await nodeModule(), find = modules._resolveFilename, name = "coderunner:better_sqlite3", other = "coderunner:sqlite3";
+  const calledBack = place.sqlite3 && (await import(place.sqlite3)).default;
   here.answer(modules, "_resolveFilename", function (asked, ...rest) {
     if (calledBack && /\/sqlite3\/[^/]+\/(?:.*\/)?node_sqlite3\.node$/.test(asked)) {
       modules._cache[other] ??= { exports: calledBack(modules.createRequire(self)), loaded: true, children: [] };
