@@ -2,7 +2,6 @@ package deno
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -42,12 +41,11 @@ func majorBefore(dir string) (before int) {
 func (p *prepared) compiled(specifier string) bool {
 	of, _ := deps.Split(specifier)
 	return slices.ContainsFunc(p.dirs, func(dir string) bool {
-		var about struct{ Type, Main string }
-		if !unpacks(dir, of.Name) || readJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type == "module" || !filepath.IsLocal(about.Main) {
+		if !unpacks(dir, of.Name) {
 			return false
 		}
-		text, err := readScript(filepath.Join(dir, about.Main))
-		return err == nil && bytes.Contains(text, []byte("__esModule"))
+		m := readModule(dir, "")
+		return !m.esm && bytes.Contains(m.text, []byte("__esModule"))
 	})
 }
 
@@ -76,58 +74,11 @@ func (p *prepared) onlyModule(specifier string) string {
 	return ""
 }
 
-// Exports of a module, of which the second may have a default one.
-var (
-	exporting  = regexp.MustCompile(`\bexport\b`)
-	hasDefault = regexp.MustCompile(`\bexport\s+default\b|\bas\s+default\b|\bexport\s*\{[^}]*\bdefault\b`)
-)
-
-// defaultless reports whether the main module of a package is seen to have no default
-// export.
+// defaultless reports whether the main module of a package is seen to be an ES module without
+// a default export.
 func defaultless(dir string) bool {
-	_, text := mainModule(dir)
-	return exporting.Match(text) && !hasDefault.Match(text)
-}
-
-// exports reports whether the main module of a package that a specifier names is seen to
-// export a name.
-func (p *prepared) exports(specifier, name string) bool {
-	of, ok := deps.Split(specifier)
-	name = regexp.QuoteMeta(name)
-	exported := regexp.MustCompile(`\bexport\s+(?:async\s+)?(?:class|function|const|let|var)\s*\*?\s*` + name + `\b|\bexport\s*\{(?:[^}]*[\s,])?` + name + `\s*[,}]`)
-	return ok && of.Path == "" && slices.ContainsFunc(p.dirs, func(dir string) bool {
-		_, text := mainModule(dir)
-		return unpacks(dir, of.Name) && exported.Match(text)
-	})
-}
-
-// mainModule returns the text of the module that an import of a package loads, nil if
-// that is not known, and whether it is an ES module.
-func mainModule(dir string) (esm bool, text []byte) {
-	var about struct {
-		Main, Type string
-		Exports    any
-	}
-	if readJSON(filepath.Join(dir, manifestName), &about) != nil {
-		return false, nil
-	}
-	main := cmp.Or(about.Main, "index.js")
-	for exports := about.Exports; exports != nil; {
-		switch of := exports.(type) {
-		case string:
-			main, exports = of, nil
-		case map[string]any:
-			exports = cmp.Or(of["."], of["node"], of["import"], of["default"])
-		default:
-			return false, nil
-		}
-	}
-	if !filepath.IsLocal(main) {
-		return false, nil
-	}
-	text, _ = readScript(filepath.Join(dir, main))
-	ext := filepath.Ext(main)
-	return ext == ".mjs" || ext != ".cjs" && about.Type == "module", text
+	m := readModule(dir, "")
+	return m.esm && m.text != nil && !m.hasDefault()
 }
 
 // innerDefault matches the default export of a module that was compiled to CommonJS.
@@ -135,8 +86,8 @@ var innerDefault = regexp.MustCompile(`\bexports\.default\s*=|\bexports\["defaul
 
 // hasInnerDefault reports whether an import of a package loads such a module.
 func hasInnerDefault(dir string) bool {
-	esm, text := mainModule(dir)
-	return !esm && compiledDefault(text)
+	m := readModule(dir, "")
+	return !m.esm && compiledDefault(m.text)
 }
 
 // compiledDefault reports whether a text is of such a module. It may have megabytes: a
