@@ -10,7 +10,9 @@ import (
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/process"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // ending records how a process ended and what outcome needs to explain it.
@@ -26,13 +28,13 @@ type ending struct {
 	stderr   *runners.Capture
 	held     held // of stderr, where that is passed on
 	report   report
-	shown    string    // the program's name in tracebacks
-	live     []*placed // what is passed on
+	shown    string               // the program's name in tracebacks
+	live     []*stacktrace.Writer // what is passed on
 	program  *jsparse.Program
-	*places
-	workers bool // the program may start Workers
-	threads bool // by node:worker_threads
-	paused  bool // the process waits for the session's next program
+	stacks   *stacktrace.Map
+	workers  bool // the program may start Workers
+	threads  bool // by node:worker_threads
+	paused   bool // the process waits for the session's next program
 
 	files        []runners.LeftFile // that the program left
 	filesOmitted int
@@ -59,11 +61,11 @@ func (e *ending) outcome() *runners.Outcome {
 	if v := e.report.result; v != nil && v.text != "" && !e.exitsUnsettled() {
 		text := v.text
 		if v.isError {
-			text, _ = e.traceback(text)
+			text, _ = e.stacks.Trace(deps.Shorten(text, maxTrace))
 		} else {
-			text = e.show(text)
+			text = e.stacks.Show(text)
 		}
-		o.Result = runners.NewValue(text, e.show(v.json), e.limits.Output)
+		o.Result = runners.NewValue(text, e.stacks.Show(v.json), e.limits.Output)
 	}
 	fail := func(s runners.Status, kind, format string, a ...any) {
 		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
@@ -95,7 +97,7 @@ func (e *ending) outcome() *runners.Outcome {
 		o.Result = nil
 	}
 	for _, text := range []*string{&o.Stdout, &o.Stderr, &o.WholeStdout, &o.WholeStderr} {
-		*text = e.show(*text)
+		*text = e.stacks.Show(*text)
 	}
 	return o
 }
@@ -231,7 +233,7 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 		case head == "":
 		case t.message == childFailed:
 			t, own = uncaughtError(head, frames), workerFailed.ReplaceAllString(own, "")
-		case t.stack == head || strings.HasPrefix(t.stack, head+"\n") && !strings.Contains(t.stack, e.work):
+		case t.stack == head || strings.HasPrefix(t.stack, head+"\n") && !strings.Contains(t.stack, e.stacks.Work):
 			t.stack = head + frames + t.stack[len(head):] // as Deno passes it on, it has none
 		}
 		o.Error = e.explain(t)

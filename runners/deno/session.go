@@ -17,6 +17,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // earlier is a program of a session that was run, to be run again where its process
@@ -252,7 +253,7 @@ func (s *continuing) start(ctx context.Context) error {
 	if s.release = nil; release == nil {
 		release = func() {}
 	}
-	s.k = &kept{instance: in, names: map[string]int{}, scripts: map[string]script{}, key: s.req.Session.Key, release: release}
+	s.k = &kept{instance: in, names: map[string]int{}, scripts: map[string]stacktrace.Script{}, key: s.req.Session.Key, release: release}
 	if s.layout == nil {
 		return nil
 	}
@@ -269,7 +270,7 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 	if k.names[j.main]++; k.names[j.main] > 1 {
 		j.script += "#" + strconv.Itoa(k.names[j.main])
 	}
-	k.scripts[j.script] = newScript(j.shown, j.program)
+	k.scripts[j.script] = stacktrace.NewScript(j.shown, j.program)
 	j.scripts = k.scripts
 	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
 	var own []runners.File

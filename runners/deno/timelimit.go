@@ -118,7 +118,7 @@ func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
 // newEnding returns the ending of a program that an instance will run.
 func (j *job) newEnding(in *instance) *ending {
 	end := &ending{
-		limits: j.req.Limits, shown: j.shown, program: j.program, places: j.newPlaces(in),
+		limits: j.req.Limits, shown: j.shown, program: j.program, stacks: j.newStacks(in),
 		workers: j.workers() || in.workers, threads: j.ready.uses.Workers || j.imports("worker_threads"), free: unconfined(j.leases.cfg.Policy),
 	}
 	req := j.req
@@ -137,16 +137,16 @@ func (j *job) newEnding(in *instance) *ending {
 
 // placed returns what passes on to w what the program prints.
 func (e *ending) placed(w io.Writer) io.Writer {
-	p := &placed{w: w, places: e.places}
+	p := e.stacks.NewWriter(w)
 	e.live = append(e.live, p)
 	return p
 }
 
 // release passes on the rest of what the program has printed, as the outcome has it.
 func (e *ending) release(o *runners.Outcome) {
-	e.held.release(o.Stderr, func(text string) string { return e.show(e.withoutWorkers(text)) })
+	e.held.release(o.Stderr, func(text string) string { return e.stacks.Show(e.withoutWorkers(text)) })
 	for _, p := range e.live {
-		p.end()
+		p.End()
 	}
 }
 
