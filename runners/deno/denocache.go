@@ -12,9 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"coderunner/internal/process"
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
@@ -36,10 +37,10 @@ type preparation struct {
 // deno runs a command of the trusted phase. Message is Deno's error message, ""
 // on success; err is an error of the host.
 func (t *installer) deno(ctx context.Context, p preparation) (stdout []byte, message string, err error) {
-	args, env := append(p.command, "--no-config"), t.prepareEnv()
+	args, env := append(p.command, "--no-config"), t.PrepareEnv()
 	if p.manifest {
-		args = append(p.command, "--config="+filepath.Join(p.dir, configName), "--node-modules-dir=none")
-		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, noManifest) })
+		args = append(p.command, "--config="+filepath.Join(p.dir, process.ConfigName), "--node-modules-dir=none")
+		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, process.NoManifest) })
 	}
 	staging := ""
 	if p.lock != "" {
@@ -58,20 +59,20 @@ func (t *installer) deno(ctx context.Context, p preparation) (stdout []byte, mes
 	if p.offline {
 		args = append(args, "--no-npm", "--no-remote")
 	} else {
-		args = append(args, importFlags(t.cfg.Policy, t.cfg.JSRURL)...)
+		args = append(args, process.ImportFlags(t.Config.Policy, t.Config.JSRURL)...)
 	}
 	args = append(args, p.what) // never looks like a flag
-	if _, err := os.Lstat(t.denoDir); errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Lstat(t.DenoDir); errors.Is(err, os.ErrNotExist) {
 		// The cache was cleared meanwhile. A confined process cannot make its root.
-		if err := makeDenoDir(t.denoDir); err != nil {
+		if err := process.MakeDenoDir(t.DenoDir); err != nil {
 			return nil, "", err
 		}
 	}
-	spec := t.spec(p.binary, p.dir, staging)
+	spec := t.Spec(p.binary, p.dir, staging)
 	spec.Network = !p.offline
 	answer, printed := new(bytes.Buffer), runners.NewCapture(64<<10)
-	state, err := process.Run(ctx,
-		process.Command{Path: p.binary, Args: args, Dir: p.dir, Env: env, Spec: spec},
+	state, err := osprocess.Run(ctx,
+		osprocess.Command{Path: p.binary, Args: args, Dir: p.dir, Env: env, Spec: spec},
 		func(stdout io.Reader) {
 			_, _ = io.Copy(answer, io.LimitReader(stdout, maxAnswer))
 			_, _ = io.Copy(io.Discard, stdout)
@@ -84,7 +85,7 @@ func (t *installer) deno(ctx context.Context, p preparation) (stdout []byte, mes
 		return answer.Bytes(), "", nil
 	}
 	text, _ := printed.Text()
-	t.log.Debug("packages cannot be installed", zap.String("what", p.what), zap.String("stderr", text))
+	t.Log.Debug("packages cannot be installed", zap.String("what", p.what), zap.String("stderr", text))
 	if text = strings.TrimSpace(text); text == "" {
 		text = fmt.Sprintf("deno %s: %v", p.command[0], state)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 	"coderunner/runners/hint"
 )
 
@@ -35,7 +36,7 @@ func (e *ending) explain(t *thrown) *runners.Error {
 	out := &runners.Error{Type: t.kind, Message: deps.Shorten(t.message, maxTrace)}
 	stack := rows.Cut(deps.Shorten(t.stack, maxTrace))
 	better, ok := deps.Unknown(out.Message)
-	if rest, own := strings.CutPrefix(out.Message, `Module not found "`+fileURL(e.work)+"/"); own {
+	if rest, own := strings.CutPrefix(out.Message, `Module not found "`+process.FileURL(e.work)+"/"); own {
 		better, ok = `Module not found "./`+strings.Replace(rest, `".`, `"`, 1), true
 	}
 	if ok {

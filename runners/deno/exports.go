@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // What the packages of a program export, as their files show it.
@@ -26,7 +27,7 @@ func majorBefore(dir string) (before int) {
 		return n
 	}
 	var about struct{ Versions map[string]struct{} }
-	if readJSON(filepath.Join(filepath.Dir(dir), "registry.json"), &about) != nil {
+	if process.ReadJSON(filepath.Join(filepath.Dir(dir), "registry.json"), &about) != nil {
 		return max(first(filepath.Base(dir))-1, 0)
 	}
 	for version := range about.Versions {
@@ -41,9 +42,9 @@ func majorBefore(dir string) (before int) {
 // module: as in Node, a default import of it is the object of all its exports.
 func (p *prepared) compiled(specifier string) bool {
 	of, _ := deps.Split(specifier)
-	return slices.ContainsFunc(p.dirs, func(dir string) bool {
+	return slices.ContainsFunc(p.Dirs, func(dir string) bool {
 		var about struct{ Type, Main string }
-		if !unpacks(dir, of.Name) || readJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type == "module" || !filepath.IsLocal(about.Main) {
+		if !process.Unpacks(dir, of.Name) || process.ReadJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type == "module" || !filepath.IsLocal(about.Main) {
 			return false
 		}
 		text, err := readScript(filepath.Join(dir, about.Main))
@@ -58,12 +59,12 @@ func (p *prepared) onlyModule(specifier string) string {
 	if !ok {
 		return ""
 	}
-	for _, dir := range p.dirs {
+	for _, dir := range p.Dirs {
 		var about struct {
 			Type    string
 			Exports json.RawMessage
 		}
-		if !unpacks(dir, of.Name) || readJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type != "module" {
+		if !process.Unpacks(dir, of.Name) || process.ReadJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type != "module" {
 			continue
 		}
 		var exports map[string]struct{ Import, Require json.RawMessage }
@@ -95,9 +96,9 @@ func (p *prepared) exports(specifier, name string) bool {
 	of, ok := deps.Split(specifier)
 	name = regexp.QuoteMeta(name)
 	exported := regexp.MustCompile(`\bexport\s+(?:async\s+)?(?:class|function|const|let|var)\s*\*?\s*` + name + `\b|\bexport\s*\{(?:[^}]*[\s,])?` + name + `\s*[,}]`)
-	return ok && of.Path == "" && slices.ContainsFunc(p.dirs, func(dir string) bool {
+	return ok && of.Path == "" && slices.ContainsFunc(p.Dirs, func(dir string) bool {
 		_, text := mainModule(dir)
-		return unpacks(dir, of.Name) && exported.Match(text)
+		return process.Unpacks(dir, of.Name) && exported.Match(text)
 	})
 }
 
@@ -108,7 +109,7 @@ func mainModule(dir string) (esm bool, text []byte) {
 		Main, Type string
 		Exports    any
 	}
-	if readJSON(filepath.Join(dir, manifestName), &about) != nil {
+	if process.ReadJSON(filepath.Join(dir, manifestName), &about) != nil {
 		return false, nil
 	}
 	main := cmp.Or(about.Main, "index.js")

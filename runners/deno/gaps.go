@@ -11,6 +11,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // What npm and bundlers find in a registry or a package and Deno does not:
@@ -37,7 +38,7 @@ func (i *installation) override(dir string) error {
 	}
 	files := map[string][]byte{manifestName: b}
 	if i.deps.Config == nil {
-		files[configName] = []byte("{}") // without one Deno does not read the manifest
+		files[process.ConfigName] = []byte("{}") // without one Deno does not read the manifest
 	}
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -81,7 +82,7 @@ func (i *installation) foreign(name string) bool {
 	var about struct {
 		Versions map[string]deps.System `json:"versions"`
 	}
-	if err := readJSON(filepath.Join(i.registryDir(), packagePath(name), "registry.json"), &about); err != nil || len(about.Versions) == 0 {
+	if err := process.ReadJSON(filepath.Join(i.registryDir(), packagePath(name), "registry.json"), &about); err != nil || len(about.Versions) == 0 {
 		return false
 	}
 	for _, v := range about.Versions {
@@ -126,7 +127,7 @@ func (i *installation) older(lock *deps.LockFile, dirs []string) (names []string
 		var about struct {
 			Tags struct{ Latest string } `json:"dist-tags"`
 		}
-		if err := readJSON(filepath.Join(i.registryDir(), packagePath(p.Name), "registry.json"), &about); err != nil || about.Tags.Latest == have.Version {
+		if err := process.ReadJSON(filepath.Join(i.registryDir(), packagePath(p.Name), "registry.json"), &about); err != nil || about.Tags.Latest == have.Version {
 			continue
 		}
 		if len(peers) == 0 {
@@ -144,7 +145,7 @@ func peersOf(dirs []string) map[string]string {
 	all := map[string]string{"": ""}
 	for _, dir := range dirs {
 		var about struct{ PeerDependencies map[string]string }
-		if readJSON(filepath.Join(dir, manifestName), &about) == nil {
+		if process.ReadJSON(filepath.Join(dir, manifestName), &about) == nil {
 			maps.Copy(all, about.PeerDependencies)
 		}
 	}
@@ -177,7 +178,7 @@ func (i *installation) completeMap(dir string, lock *deps.LockFile) error {
 	if !added {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(dir, mapName), i.deps.Map.JSON(), 0o600)
+	return os.WriteFile(filepath.Join(dir, process.MapName), i.deps.Map.JSON(), 0o600)
 }
 
 // endingOf returns what is missing at the end of the path of a module in a package,
@@ -189,12 +190,12 @@ func endingOf(dir, path string) string {
 		Exports any    `json:"exports"`
 		Main    string `json:"main"`
 	}
-	if err := readJSON(filepath.Join(dir, manifestName), &about); err != nil || about.Exports != nil {
+	if err := process.ReadJSON(filepath.Join(dir, manifestName), &about); err != nil || about.Exports != nil {
 		return ""
 	}
 	endings := []string{"", ".js", ".mjs", ".cjs", ".json"}
 	name := filepath.Join(dir, filepath.FromSlash(path))
-	if err := readJSON(filepath.Join(name, manifestName), &about); err == nil && filepath.IsLocal(filepath.Join(".", filepath.FromSlash(path), about.Main)) {
+	if err := process.ReadJSON(filepath.Join(name, manifestName), &about); err == nil && filepath.IsLocal(filepath.Join(".", filepath.FromSlash(path), about.Main)) {
 		main := "/" + filepath.ToSlash(filepath.Clean(about.Main)) // perhaps of a directory beside it
 		endings = append(endings, main, main+".js")
 	}

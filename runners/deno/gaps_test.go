@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"coderunner/runners/deno/process"
 )
 
 // TestSkip has packages for other systems, which a program does without.
 func TestSkip(t *testing.T) {
-	i := &installation{installer: &installer{tool: &tool{denoDir: t.TempDir()}}, overrides: map[string]string{}}
+	i := &installation{installer: &installer{Tool: &process.Tool{DenoDir: t.TempDir()}}, overrides: map[string]string{}}
 	for name, about := range map[string]string{
 		"@a/here":  `{"versions": {"1.0.0": {"os": ["` + runtime.GOOS + `"]}}}`,
 		"@a/there": `{"versions": {"1.0.0": {"os": ["plan9"]}, "1.0.1": {"os": ["plan9"]}}}`,

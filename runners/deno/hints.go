@@ -15,6 +15,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 	"coderunner/runners/hint"
 )
 
@@ -135,8 +136,8 @@ func (p *prepared) newest(specifier string, v hint.Values) bool {
 	if !ok || of.Version != "" {
 		return false
 	}
-	for _, dir := range p.dirs {
-		if major := majorBefore(dir); unpacks(dir, of.Name) && major > 0 {
+	for _, dir := range p.Dirs {
+		if major := majorBefore(dir); process.Unpacks(dir, of.Name) && major > 0 {
 			v["package"], v["version"], v["major"] = of.Name, filepath.Base(dir), strconv.Itoa(major)
 			return true
 		}

@@ -20,6 +20,7 @@ import (
 	"coderunner/internal/recent"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // prepareLimit bounds one preparation.
@@ -27,7 +28,7 @@ const prepareLimit = 5 * time.Minute
 
 // installer installs packages. What it has installed it remembers.
 type installer struct {
-	*tool
+	*process.Tool
 	known   recent.Map[string, *prepared] // by key
 	absent  absences
 	peers   recent.Map[string, []string] // by the module of the dependencies that import them
@@ -53,16 +54,16 @@ type installation struct {
 // something that the program cannot be loaded without cannot be installed.
 func (of *installer) install(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*prepared, error) {
 	i := &installation{installer: of, binary: binary, deps: d.Without(of.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}, overrides: map[string]string{}}
-	i.instead = deps.Substitutions(of.cfg.Policy.FFI.Any(), of.cfg.Policy.Run.Any())
+	i.instead = deps.Substitutions(of.Config.Policy.FFI.Any(), of.Config.Policy.Run.Any())
 	maps.Copy(i.overrides, d.Overrides)
 	for {
 		if len(i.deps.Broken) > 0 {
 			return nil, notInstalled(i.deps.Broken)
 		}
 		p, err := i.once(ctx)
-		if err == nil && len(p.uses.Older) > 0 && d.Lock == nil {
+		if err == nil && len(p.Uses.Older) > 0 && d.Lock == nil {
 			newest := *i
-			newest.deps = i.deps.Newest(p.uses.Older)
+			newest.deps = i.deps.Newest(p.Uses.Older)
 			if newer, err := newest.once(ctx); err == nil {
 				p = newer
 			}
@@ -98,7 +99,7 @@ func notInstalled(failures []deps.Failure) error {
 func (i *installation) key() string {
 	d := i.deps
 	b, err := json.Marshal([]any{
-		12, i.version, fetch.WithoutUser(i.cfg.NPMRegistry), i.cfg.JSRURL, importFlags(i.cfg.Policy, i.cfg.JSRURL),
+		12, i.Version, fetch.WithoutUser(i.Config.NPMRegistry), i.Config.JSRURL, process.ImportFlags(i.Config.Policy, i.Config.JSRURL),
 		d.Map, d.Module(), string(d.Config), string(d.Lock), d.Overrides, i.instead,
 	})
 	if err != nil {
@@ -112,7 +113,7 @@ func (i *installation) key() string {
 // cannot be installed.
 func (i *installation) once(ctx context.Context) (*prepared, error) {
 	if i.deps.Empty() {
-		return &prepared{Packages: &Packages{}}, nil
+		return &prepared{Packages: &process.Packages{}}, nil
 	}
 	key := i.key()
 	if p, ok := i.known.Get(key); ok && i.held(ctx, key, p) && i.complete(p) {
@@ -134,9 +135,9 @@ func (i *installation) once(ctx context.Context) (*prepared, error) {
 // held keeps a prepared directory, and what Deno has of its packages, in the cache
 // for the run. It reports whether they are there.
 func (i *installation) held(ctx context.Context, key string, p *prepared) bool {
-	_, ok := i.cfg.Cache.Find(ctx, cache.Trees, "deno-graph", key)
-	if ok && len(p.dirs) > 0 {
-		_, ok = i.cfg.Cache.Find(ctx, cache.Records, "deno-npm", key)
+	_, ok := i.Config.Cache.Find(ctx, cache.Trees, "deno-graph", key)
+	if ok && len(p.Dirs) > 0 {
+		_, ok = i.Config.Cache.Find(ctx, cache.Records, "deno-npm", key)
 	}
 	return ok
 }
@@ -144,7 +145,7 @@ func (i *installation) held(ctx context.Context, key string, p *prepared) bool {
 // prepare returns the prepared directory of a run's packages, from the cache or new.
 func (i *installation) prepare(ctx context.Context, key string) (*prepared, error) {
 	fresh := false
-	dir, err := i.cfg.Cache.Dir(ctx, "deno-graph", key, func(ctx context.Context, dir string) error {
+	dir, err := i.Config.Cache.Dir(ctx, "deno-graph", key, func(ctx context.Context, dir string) error {
 		fresh = true
 		return i.resolve(ctx, dir)
 	})
@@ -178,20 +179,20 @@ func (i *installation) prepare(ctx context.Context, key string) (*prepared, erro
 // record has the cache keep the packages of a prepared directory for the run. Those
 // that were removed, perhaps after Deno had found them, are fetched again.
 func (i *installation) record(ctx context.Context, key string, p *prepared) error {
-	listed := slices.Clone(p.dirs)
+	listed := slices.Clone(p.Dirs)
 	i.keepDirs(p)
-	if err := i.intact(ctx, key, p); err != nil || len(p.dirs) == len(listed) && i.complete(p) {
+	if err := i.intact(ctx, key, p); err != nil || len(p.Dirs) == len(listed) && i.complete(p) {
 		return err
 	}
 	if err := i.refill(ctx, p); err != nil {
 		return err
 	}
-	had := len(p.dirs)
-	p.dirs, p.copies = listed, nil
-	if i.keepDirs(p); len(p.dirs) == had {
+	had := len(p.Dirs)
+	p.Dirs, p.Copies = listed, nil
+	if i.keepDirs(p); len(p.Dirs) == had {
 		return nil // Deno does not need the others
 	}
-	return i.cfg.Cache.Record(ctx, "deno-npm", key, p.dirs)
+	return i.Config.Cache.Record(ctx, "deno-npm", key, p.Dirs)
 }
 
 var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", prepareLimit)
@@ -199,12 +200,12 @@ var errPrepareLimit = fmt.Errorf("fetching the packages took longer than %v", pr
 // resolve fills a prepared directory.
 func (i *installation) resolve(ctx context.Context, dir string) error {
 	d := i.deps
-	files := map[string][]byte{mapName: d.Map.JSON(), moduleName: []byte(d.Module())}
+	files := map[string][]byte{process.MapName: d.Map.JSON(), process.ModuleName: []byte(d.Module())}
 	if d.Config != nil {
-		files[configName] = d.Config
+		files[process.ConfigName] = d.Config
 	}
 	if d.Lock != nil && len(d.Targets) > 0 {
-		files[lockName] = d.Lock
+		files[process.LockName] = d.Lock
 	}
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -219,7 +220,7 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 		return err
 	}
 	// Success alone does not prove that the packages were resolved.
-	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
+	lock, err := deps.ReadLock(filepath.Join(dir, process.LockName))
 	if err == nil {
 		err = i.elsewhere(lock)
 	}
@@ -243,14 +244,14 @@ func (i *installation) resolve(ctx context.Context, dir string) error {
 // fetch fetches everything that the module of a prepared directory imports.
 func (i *installation) fetch(ctx context.Context, dir string, locked, frozen bool) error {
 	c := preparation{
-		binary: i.binary, command: []string{"cache"}, imports: filepath.Join(dir, mapName), dir: dir, what: moduleName, frozen: frozen,
+		binary: i.binary, command: []string{"cache"}, imports: filepath.Join(dir, process.MapName), dir: dir, what: process.ModuleName, frozen: frozen,
 		downloaded: func(address string) {
 			i.progress.Report(runners.Progress{Phase: "download", Item: path.Base(address)})
 			i.fetched[deps.PackageOf(address)] = true
 		},
 	}
 	if locked {
-		c.lock = filepath.Join(dir, lockName)
+		c.lock = filepath.Join(dir, process.LockName)
 	}
 	message, err := "", error(nil)
 	for range maxSkips {
@@ -279,11 +280,11 @@ func (i *installation) fetch(ctx context.Context, dir string, locked, frozen boo
 // refill fetches the packages of a prepared directory again after they were
 // removed from Deno's cache.
 func (i *installation) refill(ctx context.Context, p *prepared) error {
-	if p.dir == "" || len(i.deps.Targets) == 0 {
+	if p.Dir == "" || len(i.deps.Targets) == 0 {
 		return nil
 	}
-	i.stale(p.dir)
-	return i.fetch(ctx, p.dir, p.locked, p.locked)
+	i.stale(p.Dir)
+	return i.fetch(ctx, p.Dir, p.Locked, p.Locked)
 }
 
 // maxBlamed bounds the targets that blame fetches one by one.
@@ -296,7 +297,7 @@ const maxBlamed = 8
 func (i *installation) blame(ctx context.Context, c preparation, message string) error {
 	targets, e := i.deps.Targets, &deps.FailedError{}
 	fail := func(t deps.Target, message string) {
-		e.Failures = append(e.Failures, deps.Failure{Target: t, Reason: deps.Reason(t, message, i.cfg.Offline)})
+		e.Failures = append(e.Failures, deps.Failure{Target: t, Reason: deps.Reason(t, message, i.Config.Offline)})
 	}
 	if len(targets) > 1 {
 		asked := c
@@ -346,7 +347,7 @@ func badLock(err error) error {
 // refused returns the error for packages that Deno could not prepare with a lock,
 // which allows no others.
 func (i *installation) refused(message string) error {
-	reason := deps.Reason(i.deps.Targets[0], message, i.cfg.Offline)
+	reason := deps.Reason(i.deps.Targets[0], message, i.Config.Offline)
 	switch {
 	case strings.Contains(message, "failed reading lockfile"):
 		_, why, _ := strings.Cut(strings.TrimSuffix(reason, ")"), "' (") // after the file's name

@@ -9,6 +9,7 @@ import (
 
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // Which names a package exports is known from its files before the program is loaded. Where
@@ -28,14 +29,14 @@ func (i *installer) link(j *job) {
 func (i *installer) linked(ready *prepared, program *jsparse.Program, typed bool) *jsparse.Program {
 	for _, imported := range program.Imports {
 		of, ok := deps.Split(imported.Specifier)
-		at := slices.IndexFunc(ready.dirs, func(dir string) bool { return unpacks(dir, of.Name) })
+		at := slices.IndexFunc(ready.Dirs, func(dir string) bool { return process.Unpacks(dir, of.Name) })
 		if !imported.Static || !ok || at < 0 {
 			continue
 		}
-		m, known := i.modules.Get(ready.dirs[at] + " " + of.Path)
+		m, known := i.modules.Get(ready.Dirs[at] + " " + of.Path)
 		if !known {
-			m = readModule(ready.dirs[at], of.Path)
-			i.modules.Put(ready.dirs[at]+" "+of.Path, m)
+			m = readModule(ready.Dirs[at], of.Path)
+			i.modules.Put(ready.Dirs[at]+" "+of.Path, m)
 		}
 		program = cmp.Or(m.linked(program, imported.Specifier, typed), program)
 	}
@@ -131,7 +132,7 @@ func isESM(dir, name string) bool {
 	}
 	for at := filepath.Dir(name); strings.HasPrefix(at, dir); at = filepath.Dir(at) {
 		var about struct{ Type string }
-		if readJSON(filepath.Join(at, manifestName), &about) == nil {
+		if process.ReadJSON(filepath.Join(at, manifestName), &about) == nil {
 			return about.Type == "module"
 		}
 	}
@@ -147,7 +148,7 @@ func entry(dir, path string) (name string, ok bool) {
 		Main    string
 		Exports any
 	}
-	if readJSON(filepath.Join(dir, manifestName), &about) != nil {
+	if process.ReadJSON(filepath.Join(dir, manifestName), &about) != nil {
 		return "", false
 	}
 	if about.Exports == nil {

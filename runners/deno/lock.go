@@ -9,6 +9,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // Lock resolves the packages of a program and writes them into it: versions into
@@ -52,19 +53,19 @@ func (r *Runner) resolved(ctx context.Context, req runners.Request) (*job, *deps
 	if err == nil {
 		err = r.install(ctx, j)
 	}
-	if err != nil || !j.ready.locked {
+	if err != nil || !j.ready.Locked {
 		return j, nil, err
 	}
-	lock, err := deps.ReadLock(filepath.Join(j.ready.dir, lockName))
+	lock, err := deps.ReadLock(filepath.Join(j.ready.Dir, process.LockName))
 	return j, lock, err
 }
 
 // modules runs "deno info" on a program's text, without network.
 func (r *Runner) modules(ctx context.Context, j *job, text string) (info *deps.Info, err error) {
-	if j.binary, err = r.binary(ctx, j.req.Progress); err != nil {
+	if j.binary, err = r.Binary(ctx, j.req.Progress); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(r.runDirs.base, "lock-")
+	dir, err := os.MkdirTemp(r.RunDirs.Path, "lock-")
 	if err != nil {
 		return nil, err
 	}

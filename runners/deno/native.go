@@ -12,6 +12,7 @@ import (
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
 	"coderunner/runners/deno/npm"
+	"coderunner/runners/deno/process"
 )
 
 // unloaded matches the messages of packages whose machine code could not be loaded.
@@ -39,7 +40,7 @@ var unfound = regexp.MustCompile(`^(?:(Knex: run)\b.*\n\$ npm install |Please in
 // machineCode replaces the message about a package whose machine code could not be
 // loaded by one line with its name and what does without.
 func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
-	if unstarted.MatchString(e.Message) && p.has("esbuild") {
+	if unstarted.MatchString(e.Message) && p.Has("esbuild") {
 		restate(e, noEsbuild)
 		return
 	}
@@ -78,9 +79,9 @@ func (p *prepared) needing(name string, program *jsparse.Program) string {
 		return ""
 	}
 	needs := map[string][]string{}
-	for _, dir := range p.dirs {
+	for _, dir := range p.Dirs {
 		var about struct{ Dependencies, PeerDependencies, OptionalDependencies map[string]string }
-		if readJSON(filepath.Join(dir, manifestName), &about) == nil {
+		if process.ReadJSON(filepath.Join(dir, manifestName), &about) == nil {
 			for _, names := range []map[string]string{about.Dependencies, about.PeerDependencies, about.OptionalDependencies} {
 				needs[packageIn(dir)] = slices.AppendSeq(needs[packageIn(dir)], maps.Keys(names))
 			}
@@ -158,7 +159,7 @@ func importedLike(program *jsparse.Program, like func(string) bool) (names []str
 // called on all systems, or "".
 func (p *prepared) mentioned(text string) string {
 	first, name := len(text), ""
-	for _, dir := range p.dirs {
+	for _, dir := range p.Dirs {
 		if at := strings.Index(text, dir+string(filepath.Separator)); at >= 0 && at < first {
 			first, name = at, packageIn(dir)
 		}

@@ -21,6 +21,7 @@ import (
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // packageDirs returns the directories that Deno unpacks packages into.
@@ -50,7 +51,7 @@ var osNames = regexp.MustCompile(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptim
 var netNames = regexp.MustCompile(`(require\(\s*|from\s*)["'](node:)?(net|tls|https?|http2|dns|dns/promises)["']`)
 
 // readUses adds what the scripts of a package in dir show.
-func readUses(u *uses, dir string) {
+func readUses(u *process.Uses, dir string) {
 	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !slices.Contains([]string{".js", ".cjs", ".mjs"}, filepath.Ext(name)) {
 			return err
@@ -72,7 +73,7 @@ func readUses(u *uses, dir string) {
 
 // writeUses writes into a prepared directory what packages in dirs may use.
 func writeUses(dir string, dirs, older []string) error {
-	u := uses{Older: older}
+	u := process.Uses{Older: older}
 	for _, packageDir := range dirs {
 		readUses(&u, packageDir)
 	}
@@ -80,7 +81,7 @@ func writeUses(dir string, dirs, older []string) error {
 	if err != nil {
 		panic(err) // booleans always marshal
 	}
-	if err := os.WriteFile(filepath.Join(dir, usesName), b, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, process.UsesName), b, 0o600); err != nil {
 		return fmt.Errorf("prepare packages: %w", err)
 	}
 	return nil
@@ -99,7 +100,7 @@ func packagePath(name string) string {
 
 // registryDir returns where Deno keeps the registry's packages, "" if unknown.
 func (t *installer) registryDir() string {
-	registry := t.cfg.NPMRegistry
+	registry := t.Config.NPMRegistry
 	if registry == "" {
 		registry = versions.NPMRegistry
 	}
@@ -114,7 +115,7 @@ func (t *installer) registryDir() string {
 	case port != "":
 		host += "_" + port
 	}
-	return filepath.Join(t.denoDir, "npm", host, filepath.FromSlash(strings.Trim(u.Path, "/")))
+	return filepath.Join(t.DenoDir, "npm", host, filepath.FromSlash(strings.Trim(u.Path, "/")))
 }
 
 func isAddress(host string) bool {
@@ -144,7 +145,7 @@ func (i *installation) compare(ctx context.Context, dir string, lock *deps.LockF
 		}
 	}
 	why := "nothing is fetched offline"
-	if len(unknown) > 0 && !i.cfg.Offline {
+	if len(unknown) > 0 && !i.Config.Offline {
 		var err error
 		if _, why, err = i.deno(ctx, preparation{binary: i.binary, command: slices.Concat([]string{"cache"}, unknown[1:]), dir: dir, what: unknown[0], downloaded: func(string) {}}); err != nil {
 			return err

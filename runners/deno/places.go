@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // script is a program as the frames of stacks have it.
@@ -38,8 +39,8 @@ type places struct {
 	printed *regexp.Regexp
 }
 
-func (j *job) newPlaces(in *instance) *places {
-	l := &places{work: in.dir.work(), cache: j.leases.cfg.Cache.Root(), main: j.script, scripts: map[string]script{}}
+func (j *job) newPlaces(in *process.Instance) *places {
+	l := &places{work: in.Dir.Work(), cache: j.leases.Config.Cache.Root(), main: j.script, scripts: map[string]script{}}
 	maps.Copy(l.scripts, j.scripts)
 	l.scripts[j.script] = newScript(j.shown, j.program)
 	return l
@@ -47,7 +48,7 @@ func (j *job) newPlaces(in *instance) *places {
 
 // clean removes the working directory's path from a text.
 func (l *places) clean(text string) string {
-	for _, prefix := range []string{fileURL(l.work) + "/", l.work + string(os.PathSeparator)} {
+	for _, prefix := range []string{process.FileURL(l.work) + "/", l.work + string(os.PathSeparator)} {
 		text = strings.ReplaceAll(text, prefix, "")
 	}
 	return text

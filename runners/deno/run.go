@@ -9,6 +9,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
@@ -22,7 +23,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
-	ctx, release := r.cfg.Cache.Hold(ctx)
+	ctx, release := r.Config.Cache.Hold(ctx)
 	defer release()
 	if err := r.install(ctx, j); err != nil {
 		o, err := unavailable(err)
@@ -34,8 +35,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 // attempt runs an installed job. What could not be loaded is loaded again where there is a
 // remedy.
 func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) {
-	defer func() { r.leases.fill(j.key) }()
-	if j.ready.dir != "" && !r.installer.complete(j.ready) { // another process has removed some of it
+	defer func() { r.leases.Fill(j.key) }()
+	if j.ready.Dir != "" && !r.installer.complete(j.ready) { // another process has removed some of it
 		if err := r.install(ctx, j); err != nil {
 			o, err := unavailable(err)
 			return j.finish(ctx, o, err)
@@ -55,7 +56,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 			r.conclude(j, end, o)
 			return o, nil
 		}
-		r.log.Info("a program that cannot be loaded is loaded again", zap.String("remedy", m.name), zap.String("error", o.Error.Message))
+		r.Log.Info("a program that cannot be loaded is loaded again", zap.String("remedy", m.name), zap.String("error", o.Error.Message))
 		if err := m.change(ctx, r, j, o); err != nil {
 			o, err := unavailable(err)
 			return j.finish(ctx, o, err)
@@ -87,7 +88,7 @@ func (r *Runner) install(ctx context.Context, j *job) error {
 		}
 	}
 	var err error
-	if j.binary, err = r.binary(ctx, j.req.Progress); err != nil {
+	if j.binary, err = r.Binary(ctx, j.req.Progress); err != nil {
 		return err
 	}
 	j.asked = j.deps.Module()
@@ -156,16 +157,16 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 		return err
 	}
 	progress = progress.Serial()
-	binary, err := r.binary(ctx, progress)
+	binary, err := r.Binary(ctx, progress)
 	if err != nil {
 		return err
 	}
 	if len(pinned) == 0 {
-		limits := runners.Limits{Memory: r.cfg.Memory}.WithDefaults()
-		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &Packages{}})
+		limits := runners.Limits{Memory: r.Config.Memory}.WithDefaults()
+		r.leases.Begin(process.Variant{Binary: binary, Memory: limits.Memory, Ready: &process.Packages{}})
 		return nil
 	}
-	a := analysis{native: r.cfg.Policy.FFI.Any(), starts: r.cfg.Policy.Run.Any(), pinned: pinned, program: jsparse.Plain("")}
+	a := analysis{native: r.Config.Policy.FFI.Any(), starts: r.Config.Policy.Run.Any(), pinned: pinned, program: jsparse.Plain("")}
 	if err := a.resolve(nil); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // workerFailed matches Deno's message about an error that ended a Worker, which it prints
@@ -65,7 +66,7 @@ func (e *ending) inTexts(frames string) string {
 	if e.places == nil || strings.Contains(frames, e.work) {
 		return frames
 	}
-	source, main := e.program.Source, fileURL(e.work)+"/"+e.main
+	source, main := e.program.Source, process.FileURL(e.work)+"/"+e.main
 	if all := workerText.FindAllStringIndex(source, 2); len(all) == 1 {
 		before := strings.Count(source[:all[0][0]], "\n")
 		return inText.ReplaceAllStringFunc(frames, func(found string) string {
