@@ -107,7 +107,8 @@ const imports = `
 	internal/process: internal/sandbox runners
 	runners: internal/netpolicy internal/project
 	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/project internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
-	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/jsparse runners/deno/npm runners/deno/process runners/hint
+	runners/deno: cache internal/netpolicy internal/pool internal/process internal/project internal/recent internal/sandbox runners runners/deno/codecache runners/deno/deps runners/deno/install runners/deno/jsparse runners/deno/npm runners/deno/process runners/hint
+	runners/deno/install: cache internal/fetch internal/process internal/recent internal/versions runners runners/deno/deps runners/deno/process runners/hint
 	runners/deno/codecache: cache internal/builder internal/recent
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse runners/deno/npm
 	runners/deno/guard: internal/netpolicy internal/sandbox
@@ -178,7 +179,7 @@ const capabilities = `
 	golang.org/x/net: internal/backend internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/text: internal/userland/commands/text runners/python/encoding
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/backend internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/deno/process runners/python runners/python/process runners/python/snapshots
+	go.uber.org/zap: cmd/coderunner internal/backend internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/deno/install runners/deno/process runners/python runners/python/process runners/python/snapshots
 	github.com/minio/minio-go/v7: internal/session/bucket
 	github.com/prometheus/client_golang: internal/httpserve
 	github.com/coreos/go-oidc/v3: internal/httpserve

@@ -51,6 +51,7 @@ import (
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/process"
 )
 
@@ -63,7 +64,8 @@ type launcher = process.Launcher
 // Runner runs programs. It implements [runners.Runner]. Close ends it.
 type Runner struct {
 	*launcher
-	installer installer
+	installer install.Installer
+	linker    linker
 	leases    *process.Leases
 	codes     codes
 	sessions  *pool.Pool[string, *kept] // by the session's key
@@ -100,7 +102,7 @@ func New(cfg Config) (*Runner, error) {
 	t.SweepGen(dirs.Path)
 	l := &launcher{Tool: t, RunDirs: dirs, Store: codecache.New(cfg.Cache, t.Log)}
 	r := &Runner{launcher: l, leases: process.NewLeases(l, cfg.Ahead), sessions: newSessions(), replayLimit: replayLimit}
-	r.installer = installer{Tool: t, stale: r.leases.DropPrepared}
+	r.installer = install.Installer{Tool: t, Stale: r.leases.DropPrepared}
 	r.codes = codes{r.leases}
 	return r, nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/process"
 
 	"github.com/google/go-cmp/cmp"
@@ -258,7 +259,7 @@ func TestUses(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got process.Uses
-		if readUses(&got, dir); !cmp.Equal(got, want) {
+		if install.ReadUses(&got, dir); !cmp.Equal(got, want) {
 			t.Errorf("%s: %+v, want %+v", source, got, want)
 		}
 	}

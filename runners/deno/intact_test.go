@@ -110,7 +110,7 @@ func TestPackageChanged(t *testing.T) {
 	if o.Result == nil || o.Result.Text != "true" {
 		t.Fatalf("%s %+v", o.Status, o.Error)
 	}
-	dirs := r.installer.packageDirs(o.Packages)
+	dirs := r.installer.PackageDirs(o.Packages)
 	if len(dirs) != 2 {
 		t.Fatalf("directories %q of packages %+v", dirs, o.Packages)
 	}
@@ -171,14 +171,14 @@ func TestPackageEvicted(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	drop, evictions := r.installer.stale, 0
+	drop, evictions := r.installer.Stale, 0
 	for n, code := range []string{"import isOdd from 'is-odd'; isOdd(3)", "import isOdd from 'npm:is-odd@3'; isOdd(3)"} {
-		r.installer.stale = func(dir string) {
+		r.installer.Stale = func(dir string) {
 			if drop(dir); evictions > n {
 				return
 			}
 			evictions++
-			dirs, _ := filepath.Glob(filepath.Join(r.installer.registryDir(), "is-*", "*"))
+			dirs, _ := filepath.Glob(filepath.Join(r.installer.RegistryDir(), "is-*", "*"))
 			for _, dir := range dirs[n:] {
 				if err := os.RemoveAll(dir); err != nil {
 					t.Error(err)

@@ -9,6 +9,7 @@ import (
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/project"
 	"coderunner/runners"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/process"
 )
 
@@ -19,7 +20,7 @@ type job struct {
 	leases *process.Leases
 	req    runners.Request
 	binary string
-	ready  *prepared
+	ready  *install.Prepared
 
 	asked string   // the module of deps, without peers
 	peers []string // packages that others of deps turned out to import

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/process"
 )
 
@@ -103,7 +104,7 @@ func TestParkedDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.ready = &prepared{Packages: &process.Packages{}}
+	j.ready = &install.Prepared{Packages: &process.Packages{}}
 	if end := j.attend(context.Background(), in, false); end != nil {
 		t.Errorf("%+v, want to take another", end)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
 	"coderunner/runners/deno/process"
 
@@ -36,7 +37,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 // remedy.
 func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) {
 	defer func() { r.leases.Fill(j.key) }()
-	if j.ready.Dir != "" && !r.installer.complete(j.ready) { // another process has removed some of it
+	if j.ready.Dir != "" && !r.installer.Complete(j.ready) { // another process has removed some of it
 		if err := r.install(ctx, j); err != nil {
 			o, err := unavailable(err)
 			return j.finish(ctx, o, err)
@@ -67,7 +68,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 // conclude completes the outcome of a program that is not run again.
 func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	end.release(o)
-	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
+	o.Packages, o.Usage = append(o.Packages, j.ready.Installed...), end.used
 	r.reached(o, j.net, end.report.refused)
 	j.placed(o)
 	j.explain(o)
@@ -75,7 +76,7 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	case end.runtimeFailed():
 		r.codes.suspect(j.variant(), j.deps)
 	case o.Status == runners.Succeeded || o.Status == runners.Failed:
-		r.codes.used(j.variant(), j.deps, !j.ready.fresh)
+		r.codes.used(j.variant(), j.deps, !j.ready.Fresh)
 	}
 }
 
@@ -92,10 +93,10 @@ func (r *Runner) install(ctx context.Context, j *job) error {
 		return err
 	}
 	j.asked = j.deps.Module()
-	j.peers, _ = r.installer.peers.Get(j.asked)
-	j.ready, err = r.installer.install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
+	j.peers, _ = r.installer.Peers.Get(j.asked)
+	j.ready, err = r.installer.Install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
 	if err == nil {
-		r.installer.link(j)
+		r.linker.link(j)
 	}
 	return err
 }
@@ -130,13 +131,13 @@ func (j *job) useLock() error {
 	_, text, err := deps.CutLock(j.req.Code)
 	switch {
 	case err != nil:
-		return badLock(err)
+		return install.BadLock(err)
 	case text == nil:
 		return runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
 	}
 	lock, err := deps.ParseLock(text)
 	if err != nil {
-		return badLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
+		return install.BadLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
 	}
 	j.deps.Lock = text
 	var failures []deps.Failure
@@ -170,6 +171,6 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	if err := a.resolve(nil); err != nil {
 		return err
 	}
-	_, err = r.installer.install(ctx, binary, a.deps, progress)
+	_, err = r.installer.Install(ctx, binary, a.deps, progress)
 	return err
 }

@@ -121,7 +121,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	}
 	o := end.outcome()
 	end.release(o)
-	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
+	o.Packages, o.Usage = append(o.Packages, s.ready.Installed...), end.used
 	s.Runner.reached(o, s.net, end.report.refused)
 	s.placed(o)
 	s.job.explain(o)

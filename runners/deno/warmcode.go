@@ -13,6 +13,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
 	"coderunner/runners/deno/process"
 )
@@ -76,7 +77,7 @@ func (c *codes) load(ctx context.Context, v process.Variant, d deps.Dependencies
 		in.Discard()
 		return nil, nil, err
 	}
-	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader), deps: d}, leases: c.Leases, binary: v.Binary, ready: &prepared{Packages: v.Ready}, begun: time.Now(), left: makeLimit}
+	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader), deps: d}, leases: c.Leases, binary: v.Binary, ready: &install.Prepared{Packages: v.Ready}, begun: time.Now(), left: makeLimit}
 	j.req.Limits = runners.Limits{Memory: v.Memory, Timeout: makeLimit}.WithDefaults()
 	end := j.attend(ctx, in, false)
 	if end == nil {

@@ -1,4 +1,4 @@
-package deno
+package install
 
 import (
 	"bytes"
@@ -22,11 +22,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// prepared is what a run's packages are. It is never changed.
-type prepared struct {
+// Prepared is what a run's packages are. It is never changed.
+type Prepared struct {
 	*process.Packages
-	packages []runners.Package
-	fresh    bool // prepared by this very run
+	Installed []runners.Package
+	Fresh     bool // prepared by this very run
 
 	// missing has the packages that cannot be installed, by the message that
 	// import throws and by the name that require() does not find.
@@ -36,9 +36,9 @@ type prepared struct {
 // notFound matches the message of require() about a missing module.
 var notFound = regexp.MustCompile(`^Cannot find module '([^']+)'`)
 
-// notInstalled sets NotInstalled if the program ended by the error of importing a
+// NotInstalled sets NotInstalled if the program ended by the error of importing a
 // missing package.
-func (p *prepared) notInstalled(o *runners.Outcome) {
+func (p *Prepared) NotInstalled(o *runners.Outcome) {
 	if o.Status != runners.Failed || o.Error == nil {
 		return
 	}
@@ -83,9 +83,9 @@ func (a *absences) among(targets []deps.Target) (failures []deps.Failure) {
 	return failures
 }
 
-// complete reports whether a prepared directory and its packages are still in the
+// Complete reports whether a prepared directory and its packages are still in the
 // caches, which may have been cleared meanwhile.
-func (i *installer) complete(p *prepared) bool {
+func (i *Installer) Complete(p *Prepared) bool {
 	needed := append(slices.Clip(p.Dirs), filepath.Join(p.Dir, process.MapName))
 	if p.Remote {
 		needed = append(needed, filepath.Join(i.DenoDir, "remote"))
@@ -97,7 +97,7 @@ func (i *installer) complete(p *prepared) bool {
 }
 
 // load reads a prepared directory.
-func (i *installation) load(dir string) (*prepared, error) {
+func (i *Installation) load(dir string) (*Prepared, error) {
 	lock, err := deps.ReadLock(filepath.Join(dir, process.LockName))
 	if err != nil {
 		return nil, err
@@ -107,15 +107,15 @@ func (i *installation) load(dir string) (*prepared, error) {
 		return nil, fmt.Errorf("prepare packages: %w", err)
 	}
 	set := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", text, i.deps.Module(), lock.Text))
-	p := &prepared{packages: lock.Packages(), Packages: &process.Packages{
+	p := &Prepared{Installed: lock.Packages(), Packages: &process.Packages{
 		Dir: dir, Set: hex.EncodeToString(set[:]), Locked: lock.Text != nil,
 		Remote: len(lock.Remote)+len(lock.JSR) > 0, NPM: len(lock.NPM) > 0,
 		MapsFiles: bytes.Contains(text, []byte(`"`+deps.Work)), Config: i.deps.Config != nil,
 	}}
-	p.Dirs, p.Specifiers = i.packageDirs(p.packages), i.deps.Specifiers()
+	p.Dirs, p.Specifiers = i.PackageDirs(p.Installed), i.deps.Specifiers()
 	_ = process.ReadJSON(filepath.Join(dir, process.UsesName), &p.Uses) // there is none without packages
-	for n := range p.packages {
-		p.packages[n].Cached = true
+	for n := range p.Installed {
+		p.Installed[n].Cached = true
 	}
 	return p, nil
 }
@@ -123,7 +123,7 @@ func (i *installation) load(dir string) (*prepared, error) {
 // keepDirs removes from p.dirs the packages that Deno did not fetch, because it
 // does not need them. If none is left, Deno keeps packages in an unknown
 // directory, and the program may read all of npm's.
-func (i *installation) keepDirs(p *prepared) {
+func (i *Installation) keepDirs(p *Prepared) {
 	kept := p.Dirs[:0]
 	for _, dir := range p.Dirs {
 		if _, err := os.Lstat(dir); err == nil {
@@ -144,7 +144,7 @@ func (i *installation) keepDirs(p *prepared) {
 // intact verifies that the packages in Deno's cache are as they were unpacked, and
 // fetches changed ones again. Deno itself verifies archives only when it fetches
 // them.
-func (i *installation) intact(ctx context.Context, key string, p *prepared) error {
+func (i *Installation) intact(ctx context.Context, key string, p *Prepared) error {
 	if len(p.Dirs) == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package deno
+package install
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ import (
 
 // What the packages of a program export, as their files show it.
 
-// majorBefore returns the major version of a package of npm before the one in a directory,
+// MajorBefore returns the major version of a package of npm before the one in a directory,
 // 0 if there is none.
-func majorBefore(dir string) (before int) {
+func MajorBefore(dir string) (before int) {
 	first := func(version string) int {
 		major, _, _ := strings.Cut(version, ".")
 		n, _ := strconv.Atoi(major)
@@ -38,23 +38,23 @@ func majorBefore(dir string) (before int) {
 	return before
 }
 
-// compiled reports whether a package's main module is CommonJS that was compiled from an ES
+// Compiled reports whether a package's main module is CommonJS that was compiled from an ES
 // module: as in Node, a default import of it is the object of all its exports.
-func (p *prepared) compiled(specifier string) bool {
+func (p *Prepared) Compiled(specifier string) bool {
 	of, _ := deps.Split(specifier)
 	return slices.ContainsFunc(p.Dirs, func(dir string) bool {
 		var about struct{ Type, Main string }
-		if !process.Unpacks(dir, of.Name) || process.ReadJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type == "module" || !filepath.IsLocal(about.Main) {
+		if !process.Unpacks(dir, of.Name) || process.ReadJSON(filepath.Join(dir, ManifestName), &about) != nil || about.Type == "module" || !filepath.IsLocal(about.Main) {
 			return false
 		}
-		text, err := readScript(filepath.Join(dir, about.Main))
+		text, err := ReadScript(filepath.Join(dir, about.Main))
 		return err == nil && bytes.Contains(text, []byte("__esModule"))
 	})
 }
 
-// onlyModule returns the directory of an ES module of npm that has no part of its own for
+// OnlyModule returns the directory of an ES module of npm that has no part of its own for
 // require, "" if a specifier names none.
-func (p *prepared) onlyModule(specifier string) string {
+func (p *Prepared) OnlyModule(specifier string) string {
 	of, ok := deps.Split(specifier)
 	if !ok {
 		return ""
@@ -64,7 +64,7 @@ func (p *prepared) onlyModule(specifier string) string {
 			Type    string
 			Exports json.RawMessage
 		}
-		if !process.Unpacks(dir, of.Name) || process.ReadJSON(filepath.Join(dir, manifestName), &about) != nil || about.Type != "module" {
+		if !process.Unpacks(dir, of.Name) || process.ReadJSON(filepath.Join(dir, ManifestName), &about) != nil || about.Type != "module" {
 			continue
 		}
 		var exports map[string]struct{ Import, Require json.RawMessage }
@@ -83,16 +83,16 @@ var (
 	hasDefault = regexp.MustCompile(`\bexport\s+default\b|\bas\s+default\b|\bexport\s*\{[^}]*\bdefault\b`)
 )
 
-// defaultless reports whether the main module of a package is seen to have no default
+// Defaultless reports whether the main module of a package is seen to have no default
 // export.
-func defaultless(dir string) bool {
+func Defaultless(dir string) bool {
 	_, text := mainModule(dir)
 	return exporting.Match(text) && !hasDefault.Match(text)
 }
 
 // exports reports whether the main module of a package that a specifier names is seen to
 // export a name.
-func (p *prepared) exports(specifier, name string) bool {
+func (p *Prepared) exports(specifier, name string) bool {
 	of, ok := deps.Split(specifier)
 	name = regexp.QuoteMeta(name)
 	exported := regexp.MustCompile(`\bexport\s+(?:async\s+)?(?:class|function|const|let|var)\s*\*?\s*` + name + `\b|\bexport\s*\{(?:[^}]*[\s,])?` + name + `\s*[,}]`)
@@ -109,7 +109,7 @@ func mainModule(dir string) (esm bool, text []byte) {
 		Main, Type string
 		Exports    any
 	}
-	if process.ReadJSON(filepath.Join(dir, manifestName), &about) != nil {
+	if process.ReadJSON(filepath.Join(dir, ManifestName), &about) != nil {
 		return false, nil
 	}
 	main := cmp.Or(about.Main, "index.js")
@@ -126,7 +126,7 @@ func mainModule(dir string) (esm bool, text []byte) {
 	if !filepath.IsLocal(main) {
 		return false, nil
 	}
-	text, _ = readScript(filepath.Join(dir, main))
+	text, _ = ReadScript(filepath.Join(dir, main))
 	ext := filepath.Ext(main)
 	return ext == ".mjs" || ext != ".cjs" && about.Type == "module", text
 }
@@ -161,8 +161,8 @@ func compiledDefault(text []byte) bool {
 	return false
 }
 
-// readScript reads a file of a package, up to a bound.
-func readScript(name string) ([]byte, error) {
+// ReadScript reads a file of a package, up to a bound.
+func ReadScript(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
