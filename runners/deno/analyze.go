@@ -34,7 +34,7 @@ type analysis struct {
 
 // analyze names a program and finds what it and its files import.
 func (r *Runner) analyze(req runners.Request) (a analysis, err error) {
-	a.native, a.starts = r.cfg.Policy.FFI.Any(), r.cfg.Policy.Run.Any()
+	a.native, a.starts = r.Config.Policy.FFI.Any(), r.Config.Policy.Run.Any()
 	if a.main, a.shown, err = programName(req); err != nil {
 		return a, err
 	}

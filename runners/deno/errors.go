@@ -8,6 +8,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 	"coderunner/runners/deno/stacktrace"
 	"coderunner/runners/hint"
 )
@@ -53,9 +54,9 @@ func (e *ending) explain(t *thrown) *runners.Error {
 const unresolved = "Top-level await promise never resolved"
 
 // newStacks returns what the places in the stacks of a job's program are.
-func (j *job) newStacks(in *instance) *stacktrace.Map {
+func (j *job) newStacks(in *process.Instance) *stacktrace.Map {
 	l := &stacktrace.Map{
-		Work: in.dir.work(), URL: fileURL(in.dir.work()), Cache: j.leases.cfg.Cache.Root(), Main: j.script, Scripts: map[string]stacktrace.Script{},
+		Work: in.Dir.Work(), URL: process.FileURL(in.Dir.Work()), Cache: j.leases.Config.Cache.Root(), Main: j.script, Scripts: map[string]stacktrace.Script{},
 	}
 	maps.Copy(l.Scripts, j.scripts)
 	l.Scripts[j.script] = stacktrace.NewScript(j.shown, j.program)

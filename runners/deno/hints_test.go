@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 	"coderunner/runners/hint"
 )
 
@@ -14,15 +15,15 @@ func says(name string) string { return hint.For("javascript").Text(name) }
 
 // TestHints has errors whose messages do not say what to do.
 func TestHints(t *testing.T) {
-	if says("notRun") != notRun || says("ownRuns") != ownRuns {
+	if says("notRun") != process.NotRun || says("ownRuns") != process.OwnRuns {
 		t.Error("the rows have other texts than what stands for node:child_process")
 	}
 	r := open(t, "", nil)
 	for code, want := range map[string]string{
 		`require("fs").writeFileSync("/var/a", "")`:                                                         "(--allow-write); the working directory can be written",
 		`require("child_process").execSync("ls")`:                                                           "--allow-run; the sandbox has processes of its own in language \"bash\" and in Python's subprocess",
-		`require("child_process").fork("./child.js")`:                                                       notRun + "; " + forkWorker,
-		`const e = require("child_process").spawnSync("ls").error; console.log(e.code, e.message); throw e`: "spawnSync ls EACCES; " + notRun,
+		`require("child_process").fork("./child.js")`:                                                       process.NotRun + "; " + process.ForkWorker,
+		`const e = require("child_process").spawnSync("ls").error; console.log(e.code, e.message); throw e`: "spawnSync ls EACCES; " + process.NotRun,
 		`import { exec } from "node:child_process"; exec("ls", (e) => { throw Error(e.code) })`:             "EACCES",
 		`await fetch("http://host.invalid").catch((e) => { throw Error("so: " + e.message) })`:              "(--allow-net=host.invalid:80)",
 		"function f() {\n  if (a) {\n}\nf()\n":                                                              "Unexpected end of input; the { of line 1 is not closed",

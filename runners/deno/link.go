@@ -7,35 +7,43 @@ import (
 	"slices"
 	"strings"
 
+	"coderunner/internal/recent"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // Which names a package exports is known from its files before the program is loaded. Where
 // an import asks for others, bundlers and compilers to CommonJS find what Deno, as Node, does
 // not: all names of a CommonJS module, and the whole module where there is no default.
 
+// linker remembers what modules of packages export.
+type linker struct {
+	modules recent.Map[string, module] // by its package's directory and its path
+}
+
 // link has the program and its files import from packages what these export.
-func (i *installer) link(j *job) {
-	j.program = i.linked(j.ready, j.program, typed(j.main))
+func (l *linker) link(j *job) {
+	j.program = l.linked(j.ready, j.program, typed(j.main))
 	for n, p := range j.parsed {
-		if changed := i.linked(j.ready, p, typed(j.files[n].Path)); changed != p {
+		if changed := l.linked(j.ready, p, typed(j.files[n].Path)); changed != p {
 			j.files[n].Data = []byte(changed.Edited())
 		}
 	}
 }
 
-func (i *installer) linked(ready *prepared, program *jsparse.Program, typed bool) *jsparse.Program {
+func (l *linker) linked(ready *install.Prepared, program *jsparse.Program, typed bool) *jsparse.Program {
 	for _, imported := range program.Imports {
 		of, ok := deps.Split(imported.Specifier)
-		at := slices.IndexFunc(ready.dirs, func(dir string) bool { return unpacks(dir, of.Name) })
+		at := slices.IndexFunc(ready.Dirs, func(dir string) bool { return process.Unpacks(dir, of.Name) })
 		if !imported.Static || !ok || at < 0 {
 			continue
 		}
-		m, known := i.modules.Get(ready.dirs[at] + " " + of.Path)
+		m, known := l.modules.Get(ready.Dirs[at] + " " + of.Path)
 		if !known {
-			m = readModule(ready.dirs[at], of.Path)
-			i.modules.Put(ready.dirs[at]+" "+of.Path, m)
+			m = readModule(ready.Dirs[at], of.Path)
+			l.modules.Put(ready.Dirs[at]+" "+of.Path, m)
 		}
 		program = cmp.Or(m.linked(program, imported.Specifier, typed), program)
 	}
@@ -81,10 +89,10 @@ func (m module) hasDefault() bool {
 			return false
 		}
 		before := bytes.TrimRight(rest[:at], " \t\r\n")
-		for _, word := range []string{"export", "as", "{", ","} {
-			if bytes.HasSuffix(before, []byte(word)) {
-				return true
-			}
+		list := before[max(bytes.LastIndex(before, []byte("export")), 0):] // export { a, default } from "b"
+		inList := bytes.HasPrefix(list, []byte("export")) && !bytes.ContainsAny(list, "};(") && bytes.ContainsAny(list, "{")
+		if inList || bytes.HasSuffix(before, []byte("export")) || bytes.HasSuffix(before, []byte(" as")) {
+			return true
 		}
 		rest = rest[at+len("default"):]
 	}
@@ -114,7 +122,7 @@ func readModule(dir, path string) module {
 	if !ok {
 		return module{}
 	}
-	text, err := readScript(name)
+	text, err := install.ReadScript(name)
 	if err != nil || len(text) == 0 {
 		return module{}
 	}
@@ -131,7 +139,7 @@ func isESM(dir, name string) bool {
 	}
 	for at := filepath.Dir(name); strings.HasPrefix(at, dir); at = filepath.Dir(at) {
 		var about struct{ Type string }
-		if readJSON(filepath.Join(at, manifestName), &about) == nil {
+		if process.ReadJSON(filepath.Join(at, install.ManifestName), &about) == nil {
 			return about.Type == "module"
 		}
 	}
@@ -147,7 +155,7 @@ func entry(dir, path string) (name string, ok bool) {
 		Main    string
 		Exports any
 	}
-	if readJSON(filepath.Join(dir, manifestName), &about) != nil {
+	if process.ReadJSON(filepath.Join(dir, install.ManifestName), &about) != nil {
 		return "", false
 	}
 	if about.Exports == nil {
@@ -155,7 +163,7 @@ func entry(dir, path string) (name string, ok bool) {
 			path = "/" + cmp.Or(about.Main, "index.js")
 		}
 		name = filepath.Join(dir, filepath.FromSlash(path))
-		return name + endingOf(dir, path), strings.HasPrefix(name, dir)
+		return name + install.EndingOf(dir, path), strings.HasPrefix(name, dir)
 	}
 	target := about.Exports
 	if all, is := target.(map[string]any); is && all["."] != nil || path != "" {

@@ -8,16 +8,17 @@ import (
 	"syscall"
 
 	"coderunner/internal/netpolicy"
-	"coderunner/internal/process"
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 	"coderunner/runners/deno/stacktrace"
 )
 
 // ending records how a process ended and what outcome needs to explain it.
 type ending struct {
-	stopped  process.Stop   // why we killed it, "" if we did not
+	stopped  osprocess.Stop // why we killed it, "" if we did not
 	exitCode int            // 128 and the signal's number if a signal ended it
 	signal   syscall.Signal // 0 if none did
 	free     bool           // it was not confined, so it could send itself any signal
@@ -41,7 +42,7 @@ type ending struct {
 }
 
 // stopDone is why a process is killed whose program is over.
-const stopDone process.Stop = "done"
+const stopDone osprocess.Stop = "done"
 
 // faults are the signals by which V8 and the kernel end a faulty process. A
 // confined program cannot send them, not even to itself: its only signal is
@@ -153,7 +154,7 @@ var (
 // noMemory sets OutOfMemory.
 func (e *ending) noMemory(fail fails) {
 	if e.workers && e.stopped == "" && !e.filled {
-		fail(runners.OutOfMemory, "OutOfMemory", "the program had no memory for another Worker: it can have %d at a time; this limit is fixed", process.MaxWorkers)
+		fail(runners.OutOfMemory, "OutOfMemory", "the program had no memory for another Worker: it can have %d at a time; this limit is fixed", osprocess.MaxWorkers)
 		return
 	}
 	fail(runners.OutOfMemory, "OutOfMemory", "%s", e.limits.Exceeded(runners.OutOfMemory).Message)
@@ -184,7 +185,7 @@ func (e *ending) died(stderr string, fail fails) string {
 		return stderr[:i[0]]
 	}
 	if genuine {
-		fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s%s", e.signal, e.wordless(), lastLines(stderr))
+		fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s%s", e.signal, e.wordless(), process.LastLines(stderr))
 		return stderr
 	}
 	fail(runners.Failed, "Signal", "the program was ended by a signal (%s)%s", e.signal, e.wordless())
@@ -257,7 +258,7 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 			e.noMemory(fail)
 			return strings.TrimRight(o.Stderr[:i[0]], "\n")
 		}
-		fail(runners.Failed, "Panic", "Deno panicked, or the program printed that it did%s", lastLines(o.Stderr))
+		fail(runners.Failed, "Panic", "Deno panicked, or the program printed that it did%s", process.LastLines(o.Stderr))
 		return o.Stderr
 	default:
 		return o.Stderr // an ordinary exit
@@ -297,7 +298,7 @@ func (r *Runner) reached(o *runners.Outcome, n *netpolicy.Run, refused []string)
 	} else {
 		refused = slices.DeleteFunc(refused, func(to string) bool { return strings.Contains(all, "--allow-net="+to) })
 		if len(refused) > 0 {
-			n = r.cfg.Policy.Network().NewRun(r.cfg.Network)
+			n = r.Config.Policy.Network().NewRun(r.Config.Network)
 		}
 	}
 	slices.Sort(refused)

@@ -24,7 +24,7 @@ var remedies = []remedy{
 	// import { atom } from "jotai": what it exports needs react, which jotai lists as
 	// optional. TestUnlistedPeer.
 	{"install an optional peer", (*job).lacksPeer, func(ctx context.Context, r *Runner, j *job, o *runners.Outcome) error {
-		r.installer.peers.Put(j.asked, append(slices.Clip(j.peers), deps.Unlisted(o.Error.Message)))
+		r.installer.Peers.Put(j.asked, append(slices.Clip(j.peers), deps.Unlisted(o.Error.Message)))
 		return r.install(ctx, j)
 	}},
 	// f(1: Deno's message should be about the user's own text. TestSyntaxErrors.

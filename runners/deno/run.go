@@ -8,7 +8,9 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
@@ -22,7 +24,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
-	ctx, release := r.cfg.Cache.Hold(ctx)
+	ctx, release := r.Config.Cache.Hold(ctx)
 	defer release()
 	if err := r.install(ctx, j); err != nil {
 		o, err := unavailable(err)
@@ -34,8 +36,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 // attempt runs an installed job. What could not be loaded is loaded again where there is a
 // remedy.
 func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) {
-	defer func() { r.leases.fill(j.key) }()
-	if j.ready.dir != "" && !r.installer.complete(j.ready) { // another process has removed some of it
+	defer func() { r.leases.Fill(j.key) }()
+	if j.ready.Dir != "" && !r.installer.Complete(j.ready) { // another process has removed some of it
 		if err := r.install(ctx, j); err != nil {
 			o, err := unavailable(err)
 			return j.finish(ctx, o, err)
@@ -55,7 +57,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 			r.conclude(j, end, o)
 			return o, nil
 		}
-		r.log.Info("a program that cannot be loaded is loaded again", zap.String("remedy", m.name), zap.String("error", o.Error.Message))
+		r.Log.Info("a program that cannot be loaded is loaded again", zap.String("remedy", m.name), zap.String("error", o.Error.Message))
 		if err := m.change(ctx, r, j, o); err != nil {
 			o, err := unavailable(err)
 			return j.finish(ctx, o, err)
@@ -66,7 +68,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 // conclude completes the outcome of a program that is not run again.
 func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	end.release(o)
-	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
+	o.Packages, o.Usage = append(o.Packages, j.ready.Installed...), end.used
 	r.reached(o, j.net, end.report.refused)
 	j.placed(o)
 	j.explain(o)
@@ -74,7 +76,7 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	case end.runtimeFailed():
 		r.codes.suspect(j.variant(), j.deps)
 	case o.Status == runners.Succeeded || o.Status == runners.Failed:
-		r.codes.used(j.variant(), j.deps, !j.ready.fresh)
+		r.codes.used(j.variant(), j.deps, !j.ready.Fresh)
 	}
 }
 
@@ -87,14 +89,14 @@ func (r *Runner) install(ctx context.Context, j *job) error {
 		}
 	}
 	var err error
-	if j.binary, err = r.binary(ctx, j.req.Progress); err != nil {
+	if j.binary, err = r.Binary(ctx, j.req.Progress); err != nil {
 		return err
 	}
 	j.asked = j.deps.Module()
-	j.peers, _ = r.installer.peers.Get(j.asked)
-	j.ready, err = r.installer.install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
+	j.peers, _ = r.installer.Peers.Get(j.asked)
+	j.ready, err = r.installer.Install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
 	if err == nil {
-		r.installer.link(j)
+		r.linker.link(j)
 	}
 	return err
 }
@@ -129,13 +131,13 @@ func (j *job) useLock() error {
 	_, text, err := deps.CutLock(j.req.Code)
 	switch {
 	case err != nil:
-		return badLock(err)
+		return install.BadLock(err)
 	case text == nil:
 		return runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
 	}
 	lock, err := deps.ParseLock(text)
 	if err != nil {
-		return badLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
+		return install.BadLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
 	}
 	j.deps.Lock = text
 	var failures []deps.Failure
@@ -156,19 +158,19 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 		return err
 	}
 	progress = progress.Serial()
-	binary, err := r.binary(ctx, progress)
+	binary, err := r.Binary(ctx, progress)
 	if err != nil {
 		return err
 	}
 	if len(pinned) == 0 {
-		limits := runners.Limits{Memory: r.cfg.Memory}.WithDefaults()
-		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &Packages{}})
+		limits := runners.Limits{Memory: r.Config.Memory}.WithDefaults()
+		r.leases.Begin(process.Variant{Binary: binary, Memory: limits.Memory, Ready: &process.Packages{}})
 		return nil
 	}
-	a := analysis{native: r.cfg.Policy.FFI.Any(), starts: r.cfg.Policy.Run.Any(), pinned: pinned, program: jsparse.Plain("")}
+	a := analysis{native: r.Config.Policy.FFI.Any(), starts: r.Config.Policy.Run.Any(), pinned: pinned, program: jsparse.Plain("")}
 	if err := a.resolve(nil); err != nil {
 		return err
 	}
-	_, err = r.installer.install(ctx, binary, a.deps, progress)
+	_, err = r.installer.Install(ctx, binary, a.deps, progress)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // task is sent to the bootstrap when there is a program.
@@ -41,17 +42,17 @@ type sessionTask struct {
 }
 
 // task returns the job's task for an instance.
-func (j *job) task(in *instance, load bool) task {
+func (j *job) task(in *process.Instance, load bool) task {
 	t := task{
-		Main: fileURL(filepath.Join(in.dir.work(), j.main)), Shown: j.shown, Args: j.req.Args, Kind: j.kind(), Modules: j.modules(), Aliases: j.required(in),
+		Main: process.FileURL(filepath.Join(in.Dir.Work(), j.main)), Shown: j.shown, Args: j.req.Args, Kind: j.kind(), Modules: j.modules(), Aliases: j.required(in),
 		Turn: j.program.Turn, Decorated: j.program.Decorated, Signals: j.req.Signals != nil, Room: j.req.Limits.Output, Load: load,
 	}
-	if in.variant.kept || j.program.Script {
+	if in.Variant.Session || j.program.Script {
 		t.Code = j.program.Edited()
 	}
-	if in.variant.kept {
+	if in.Variant.Session {
 		t.Session = &sessionTask{
-			Script: fileURL(filepath.Join(in.dir.work(), j.script)), Nonce: j.nonce, Typed: typed(j.main),
+			Script: process.FileURL(filepath.Join(in.Dir.Work(), j.script)), Nonce: j.nonce, Typed: typed(j.main),
 			Value: j.program.Value, Written: j.program.Written, Defaults: j.defaults(),
 		}
 	}
@@ -101,15 +102,15 @@ func (j *job) imports(module string) bool { return slices.Contains(j.modules(), 
 
 // workers reports whether the program or its packages may start Workers.
 func (j *job) workers() bool {
-	return j.ready.uses.Workers || slices.ContainsFunc(j.programs(), func(p *jsparse.Program) bool { return p.Workers }) || j.imports("worker_threads")
+	return j.ready.Uses.Workers || slices.ContainsFunc(j.programs(), func(p *jsparse.Program) bool { return p.Workers }) || j.imports("worker_threads")
 }
 
 // required returns what require finds by the names of the program's configuration.
-func (j *job) required(in *instance) map[string]string {
+func (j *job) required(in *process.Instance) map[string]string {
 	found := map[string]string{}
 	for name, target := range j.aliases {
 		if at, own := strings.CutPrefix(target, deps.Work); own {
-			target = filepath.Join(in.dir.work(), filepath.FromSlash(at))
+			target = filepath.Join(in.Dir.Work(), filepath.FromSlash(at))
 		}
 		found[name] = target
 	}
@@ -134,14 +135,14 @@ func (j *job) defaults() map[string]string {
 
 // order sends the bootstrap its task and starts to copy the program's stdin, which may
 // block. It reports whether the task was written.
-func (j *job) order(in *instance, load bool) bool {
-	input := in.p.Stdin
+func (j *job) order(in *process.Instance, load bool) bool {
+	input := in.Process.Stdin
 	to := input.File
-	if in.variant.kept {
-		to = in.orders
+	if in.Variant.Session {
+		to = in.Orders
 	}
 	// The process may end at any time.
-	if err := writeFrame(to, j.task(in, load)); err != nil {
+	if err := process.WriteFrame(to, j.task(in, load)); err != nil {
 		input.Close()
 		return false
 	}

@@ -10,25 +10,26 @@ import (
 	"sync"
 	"time"
 
-	"coderunner/internal/process"
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // attend sends an instance its orders and waits for the end of the program, which it
 // kills at its time limit (what is left of Request.Limits.Timeout) or another one. It
 // returns nil if the process died idle, before it had read them.
-func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
-	p := in.p
-	in.guard.SetRun(j.net)
+func (j *job) attend(ctx context.Context, in *process.Instance, load bool) *ending {
+	p := in.Process
+	in.Guard.SetRun(j.net)
 	end := j.newEnding(in)
-	if _, ok := j.req.Stdin.(runners.Peeker); ok && !load && !in.variant.kept && p.Stdin.Narrow() == nil {
+	if _, ok := j.req.Stdin.(runners.Peeker); ok && !load && !in.Variant.Session && p.Stdin.Narrow() == nil {
 		j.drip = &drip{s: &j.stdin, p: p}
 	}
-	p.Settle(end.workers, in.variant.kept)
+	p.Settle(end.workers, in.Variant.Session)
 	begun := time.Now()
-	defer context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })()
-	clock := runners.StartClock(j.left, func() { p.Kill(process.StopTime) })
+	defer context.AfterFunc(ctx, func() { p.Kill(osprocess.StopContext) })()
+	clock := runners.StartClock(j.left, func() { p.Kill(osprocess.StopTime) })
 	defer clock.Stop()
 	if !load {
 		defer j.req.Signals.Pass(p.Signal)()
@@ -40,7 +41,7 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	over := make(chan struct{}) // closed when the program reports that it is over
 	unread := false             // the orders could not be written
 	tell := func() { close(over) }
-	if (end.free || load) && !in.variant.kept {
+	if (end.free || load) && !in.Variant.Session {
 		// A child process, or native code, may write after the program's end.
 		tell = nil
 	}
@@ -64,13 +65,13 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 		j.req.Stdin.(runners.Peeker).Consumed(j.drip.consumed())
 	}
 	if !end.paused {
-		in.orders.Close() // a nil file returns an error, ignored
+		in.Orders.Close() // a nil file returns an error, ignored
 		p.Collect(&readers)
 	}
 	if p.Report == nil {
-		end.report = readReportFile(in.dir.report(), end.limits.Output)
+		end.report = readReportFile(in.Dir.Report(), end.limits.Output)
 	}
-	if unread && in.key != "" && p.Stopped() == "" {
+	if unread && in.Key != "" && p.Stopped() == "" {
 		return nil
 	}
 	end.conclude(p)
@@ -82,26 +83,26 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 
 // watch enforces the limits of an instance's process until stop is called. Watched is
 // closed when that has ended.
-func (j *job) watch(in *instance) (stop context.CancelFunc, watched <-chan struct{}) {
+func (j *job) watch(in *process.Instance) (stop context.CancelFunc, watched <-chan struct{}) {
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan struct{})
-	j.leases.background.Go(func() {
+	j.leases.Background.Go(func() {
 		defer close(over)
-		in.p.Watch(ctx, in.dir.path)
+		in.Process.Watch(ctx, in.Dir.Path)
 	})
 	return stop, over
 }
 
 // await waits until the program reports that it is over, or its process ends. Then the
 // process is paused if it is kept, else killed.
-func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
-	p := in.p
+func (end *ending) await(in *process.Instance, over <-chan struct{}, pause func()) {
+	p := in.Process
 	select {
 	case <-over:
 		// All of its output is in the pipes.
-		in.guard.Settle()
-		end.used = in.usage()
-		if in.variant.kept {
+		in.Guard.Settle()
+		end.used = in.Usage()
+		if in.Variant.Session {
 			pause()
 			end.paused = p.Stopped() == ""
 		} else {
@@ -111,15 +112,15 @@ func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
 	}
 	if p.Stopped() != stopDone && !end.paused {
 		<-p.End()
-		end.used = in.usage()
+		end.used = in.Usage()
 	}
 }
 
 // newEnding returns the ending of a program that an instance will run.
-func (j *job) newEnding(in *instance) *ending {
+func (j *job) newEnding(in *process.Instance) *ending {
 	end := &ending{
 		limits: j.req.Limits, shown: j.shown, program: j.program, stacks: j.newStacks(in),
-		workers: j.workers() || in.workers, threads: j.ready.uses.Workers || j.imports("worker_threads"), free: unconfined(j.leases.cfg.Policy),
+		workers: j.workers() || in.Workers, threads: j.ready.Uses.Workers || j.imports("worker_threads"), free: process.Unconfined(j.leases.Config.Policy),
 	}
 	req := j.req
 	if req.Stdout != nil {
@@ -129,7 +130,7 @@ func (j *job) newEnding(in *instance) *ending {
 		end.held.w, req.Stderr = end.placed(req.Stderr), &end.held
 	}
 	end.stdout, end.stderr = req.Captures()
-	if in.variant.merged {
+	if in.Variant.Merged {
 		end.stdout = end.stderr // where the end of a failed program is explained
 	}
 	return end
@@ -151,7 +152,7 @@ func (e *ending) release(o *runners.Outcome) {
 }
 
 // conclude records how the process ended or was paused.
-func (e *ending) conclude(p *process.Process) {
+func (e *ending) conclude(p *osprocess.Process) {
 	e.stopped, e.filled = p.Stopped(), p.Filled()
 	switch {
 	case e.paused && e.report.exit == nil:

@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"os"
@@ -13,38 +13,38 @@ import (
 // would break TLS behind a private authority.
 const tlsVariable = "DENO_TLS_CA_STORE"
 
-// noManifest is the variable that keeps Deno from reading package.json.
-const noManifest = "DENO_NO_PACKAGE_JSON="
+// NoManifest is the variable that keeps Deno from reading package.json.
+const NoManifest = "DENO_NO_PACKAGE_JSON="
 
 // baseEnv returns the common environment of every Deno, with nothing inherited.
-func (t *tool) baseEnv(denoDir string) []string {
+func (t *Tool) baseEnv(denoDir string) []string {
 	env := []string{
 		"DENO_DIR=" + denoDir,
-		noManifest + "1",
+		NoManifest + "1",
 		"DENO_NO_UPDATE_CHECK=1",
 		tlsVariable + "=system,mozilla",
 		"NO_COLOR=1",
 	}
-	if t.cfg.JSRURL != "" {
-		env = append(env, "JSR_URL="+t.cfg.JSRURL)
+	if t.Config.JSRURL != "" {
+		env = append(env, "JSR_URL="+t.Config.JSRURL)
 	}
 	return env
 }
 
-// certificateVariables are passed to programs that may use the network.
-var certificateVariables = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "DENO_CERT"}
+// CertificateVariables are passed to programs that may use the network.
+var CertificateVariables = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "DENO_CERT"}
 
-// proxyVariables are passed, too, unless they contain a password.
-var proxyVariables = []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "no_proxy", "all_proxy"}
+// ProxyVariables are passed, too, unless they contain a password.
+var ProxyVariables = []string{"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "no_proxy", "all_proxy"}
 
 // runEnv returns the environment of a program: the variables that the policy
 // names and those that its other grants need. So every program may read it, and
 // packages that look for a variable load. Hide has the names that are for Deno
 // only, which the bootstrap unsets.
-func (t *tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []string) {
+func (t *Tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []string) {
 	env = t.baseEnv(denoDir)
 	// Deno finds a registry's packages in its cache by the registry's URL.
-	if registry := fetch.WithoutUser(t.cfg.NPMRegistry); registry != "" {
+	if registry := fetch.WithoutUser(t.Config.NPMRegistry); registry != "" {
 		env = append(env, "NPM_CONFIG_REGISTRY="+registry)
 	}
 	for _, e := range env {
@@ -54,14 +54,14 @@ func (t *tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []strin
 	}
 	if p.Net.Any() {
 		// Deno reads these when it makes its first connection, so they stay.
-		for _, name := range certificateVariables {
-			if v := t.cfg.Env[name]; v != "" {
+		for _, name := range CertificateVariables {
+			if v := t.Config.Env[name]; v != "" {
 				env = append(env, name+"="+v)
 			}
 		}
-		for _, name := range proxyVariables {
+		for _, name := range ProxyVariables {
 			// A supervised program has no way to a proxy: our dialer takes it.
-			if v := t.cfg.Env[name]; v != "" && !strings.Contains(v, "@") && !supervised(p) {
+			if v := t.Config.Env[name]; v != "" && !strings.Contains(v, "@") && !Supervised(p) {
 				env = append(env, name+"="+v)
 			}
 		}
@@ -87,19 +87,19 @@ func (t *tool) runEnv(p runners.Policy, denoDir, temp string) (env, hide []strin
 	return env, hide
 }
 
-// prepareEnv returns the environment of the trusted phase.
-func (t *tool) prepareEnv() []string {
-	env := t.baseEnv(t.denoDir)
-	if t.cfg.NPMRegistry != "" {
-		env = append(env, "NPM_CONFIG_REGISTRY="+t.cfg.NPMRegistry)
+// PrepareEnv returns the environment of the trusted phase.
+func (t *Tool) PrepareEnv() []string {
+	env := t.baseEnv(t.DenoDir)
+	if t.Config.NPMRegistry != "" {
+		env = append(env, "NPM_CONFIG_REGISTRY="+t.Config.NPMRegistry)
 	}
-	for name, value := range t.cfg.Env {
-		if t.cfg.Offline && slices.Contains(proxyVariables, name) {
+	for name, value := range t.Config.Env {
+		if t.Config.Offline && slices.Contains(ProxyVariables, name) {
 			continue
 		}
 		env = append(env, name+"="+value)
 	}
-	if t.cfg.Offline {
+	if t.Config.Offline {
 		// Deno has no flag to stay offline, so every connection is refused.
 		env = append(env, "HTTPS_PROXY="+nowhere, "HTTP_PROXY="+nowhere)
 	}
@@ -111,13 +111,13 @@ const nowhere = "http://127.0.0.1:1/"
 
 // interceptEnv returns the variables by which a program uses secrets, and trusts who
 // puts them in.
-func (in *instance) interceptEnv() (env []string) {
-	i := in.cfg.Network.Intercept
-	if i == nil || !supervised(in.policy()) {
+func (in *Instance) interceptEnv() (env []string) {
+	i := in.Config.Network.Intercept
+	if i == nil || !Supervised(in.policy()) {
 		return nil
 	}
 	for name, value := range i.Environment() {
 		env = append(env, name+"="+value)
 	}
-	return append(env, "DENO_CERT="+in.runDirs.root())
+	return append(env, "DENO_CERT="+in.RunDirs.root())
 }

@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"errors"
@@ -26,19 +26,19 @@ import (
 var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
 
 // link makes the run's DENO_DIR, of links into the shared one.
-func (f *runDir) link(shared string) error {
+func (f *RunDir) link(shared string) error {
 	if f.linked {
 		return nil
 	}
 	dir := f.denoDir()
-	gen := genIn(dir, f.work())
+	gen := genIn(dir, f.Work())
 	links := map[string]string{gen: f.gen()}
 	for _, name := range fetched {
 		links[filepath.Join(dir, name)] = filepath.Join(shared, name)
 	}
 	links[filepath.Join(dir, storageName)] = f.gen() // emptied after each run
 	for _, name := range codecache.Names {
-		links[filepath.Join(dir, name)] = filepath.Join(f.code(), name)
+		links[filepath.Join(dir, name)] = filepath.Join(f.Code(), name)
 	}
 	err := procdir.RemoveAll(dir)
 	if err == nil {
@@ -74,14 +74,14 @@ func genIn(denoDir, dir string) string {
 	return filepath.Join(denoDir, "gen", "file", trimVolume(dir))
 }
 
-// genDir returns genIn for the shared DENO_DIR.
-func (t *tool) genDir(dir string) string { return genIn(t.denoDir, dir) }
+// GenDir returns genIn for the shared DENO_DIR.
+func (t *Tool) GenDir(dir string) string { return genIn(t.DenoDir, dir) }
 
-// sweepGen removes from the shared DENO_DIR the compiled TypeScript of run
+// SweepGen removes from the shared DENO_DIR the compiled TypeScript of run
 // directories that are gone: those of base when a Runner closes, and those of
 // processes that were killed.
-func (t *tool) sweepGen(base string) {
-	made, _ := filepath.Glob(t.genDir(filepath.Join(filepath.Dir(base), basePrefix+"*")))
+func (t *Tool) SweepGen(base string) {
+	made, _ := filepath.Glob(t.GenDir(filepath.Join(filepath.Dir(base), BasePrefix+"*")))
 	for _, dir := range made {
 		if _, err := os.Lstat(filepath.Join(filepath.Dir(base), filepath.Base(dir))); errors.Is(err, fs.ErrNotExist) {
 			_ = os.RemoveAll(dir) // the next one tries again
@@ -89,27 +89,27 @@ func (t *tool) sweepGen(base string) {
 	}
 }
 
-// makeDenoDir makes Deno's cache directory.
-func makeDenoDir(dir string) error {
+// MakeDenoDir makes Deno's cache directory.
+func MakeDenoDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make Deno's cache: %w", err)
 	}
-	trimCaches(dir)
+	TrimCaches(dir)
 	if err := closeStorage(dir); err != nil && !os.IsPermission(err) {
 		return fmt.Errorf("make Deno's cache: %w", err)
 	}
 	return nil
 }
 
-// maxCache bounds each of Deno's databases, in bytes.
-const maxCache = 256 << 20
+// MaxCache bounds each of Deno's databases, in bytes.
+const MaxCache = 256 << 20
 
-// trimCaches removes the trusted phase's databases of module analysis that are
+// TrimCaches removes the trusted phase's databases of module analysis that are
 // larger than maxCache.
-func trimCaches(dir string) {
+func TrimCaches(dir string) {
 	databases, _ := filepath.Glob(filepath.Join(dir, "*_cache_v*"))
 	for _, name := range databases {
-		if info, err := os.Lstat(name); err != nil || info.Size() < maxCache {
+		if info, err := os.Lstat(name); err != nil || info.Size() < MaxCache {
 			continue
 		}
 		for _, suffix := range []string{"", "-wal", "-shm"} {

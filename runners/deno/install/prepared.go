@@ -1,4 +1,4 @@
-package deno
+package install
 
 import (
 	"bytes"
@@ -16,16 +16,17 @@ import (
 	"coderunner/internal/recent"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 	"coderunner/runners/hint"
 
 	"go.uber.org/zap"
 )
 
-// prepared is what a run's packages are. It is never changed.
-type prepared struct {
-	*Packages
-	packages []runners.Package
-	fresh    bool // prepared by this very run
+// Prepared is what a run's packages are. It is never changed.
+type Prepared struct {
+	*process.Packages
+	Installed []runners.Package
+	Fresh     bool // prepared by this very run
 
 	// missing has the packages that cannot be installed, by the message that
 	// import throws and by the name that require() does not find.
@@ -35,9 +36,9 @@ type prepared struct {
 // notFound matches the message of require() about a missing module.
 var notFound = regexp.MustCompile(`^Cannot find module '([^']+)'`)
 
-// notInstalled sets NotInstalled if the program ended by the error of importing a
+// NotInstalled sets NotInstalled if the program ended by the error of importing a
 // missing package.
-func (p *prepared) notInstalled(o *runners.Outcome) {
+func (p *Prepared) NotInstalled(o *runners.Outcome) {
 	if o.Status != runners.Failed || o.Error == nil {
 		return
 	}
@@ -82,12 +83,12 @@ func (a *absences) among(targets []deps.Target) (failures []deps.Failure) {
 	return failures
 }
 
-// complete reports whether a prepared directory and its packages are still in the
+// Complete reports whether a prepared directory and its packages are still in the
 // caches, which may have been cleared meanwhile.
-func (i *installer) complete(p *prepared) bool {
-	needed := append(slices.Clip(p.dirs), filepath.Join(p.dir, mapName))
-	if p.remote {
-		needed = append(needed, filepath.Join(i.denoDir, "remote"))
+func (i *Installer) Complete(p *Prepared) bool {
+	needed := append(slices.Clip(p.Dirs), filepath.Join(p.Dir, process.MapName))
+	if p.Remote {
+		needed = append(needed, filepath.Join(i.DenoDir, "remote"))
 	}
 	return !slices.ContainsFunc(needed, func(name string) bool {
 		_, err := os.Lstat(name)
@@ -96,25 +97,25 @@ func (i *installer) complete(p *prepared) bool {
 }
 
 // load reads a prepared directory.
-func (i *installation) load(dir string) (*prepared, error) {
-	lock, err := deps.ReadLock(filepath.Join(dir, lockName))
+func (i *Installation) load(dir string) (*Prepared, error) {
+	lock, err := deps.ReadLock(filepath.Join(dir, process.LockName))
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, mapName))
+	text, err := os.ReadFile(filepath.Join(dir, process.MapName))
 	if err != nil {
 		return nil, fmt.Errorf("prepare packages: %w", err)
 	}
 	set := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", text, i.deps.Module(), lock.Text))
-	p := &prepared{packages: lock.Packages(), Packages: &Packages{
-		dir: dir, set: hex.EncodeToString(set[:]), locked: lock.Text != nil,
-		remote: len(lock.Remote)+len(lock.JSR) > 0, npm: len(lock.NPM) > 0,
-		own: bytes.Contains(text, []byte(`"`+deps.Work)), config: i.deps.Config != nil,
+	p := &Prepared{Installed: lock.Packages(), Packages: &process.Packages{
+		Dir: dir, Set: hex.EncodeToString(set[:]), Locked: lock.Text != nil,
+		Remote: len(lock.Remote)+len(lock.JSR) > 0, NPM: len(lock.NPM) > 0,
+		MapsFiles: bytes.Contains(text, []byte(`"`+deps.Work)), Config: i.deps.Config != nil,
 	}}
-	p.dirs, p.specifiers = i.packageDirs(p.packages), i.deps.Specifiers()
-	_ = readJSON(filepath.Join(dir, usesName), &p.uses) // there is none without packages
-	for n := range p.packages {
-		p.packages[n].Cached = true
+	p.Dirs, p.Specifiers = i.PackageDirs(p.Installed), i.deps.Specifiers()
+	_ = process.ReadJSON(filepath.Join(dir, process.UsesName), &p.Uses) // there is none without packages
+	for n := range p.Installed {
+		p.Installed[n].Cached = true
 	}
 	return p, nil
 }
@@ -122,36 +123,36 @@ func (i *installation) load(dir string) (*prepared, error) {
 // keepDirs removes from p.dirs the packages that Deno did not fetch, because it
 // does not need them. If none is left, Deno keeps packages in an unknown
 // directory, and the program may read all of npm's.
-func (i *installation) keepDirs(p *prepared) {
-	kept := p.dirs[:0]
-	for _, dir := range p.dirs {
+func (i *Installation) keepDirs(p *Prepared) {
+	kept := p.Dirs[:0]
+	for _, dir := range p.Dirs {
 		if _, err := os.Lstat(dir); err == nil {
 			kept = append(kept, dir)
 			versions, _ := os.ReadDir(filepath.Dir(dir))
 			for _, e := range versions {
 				if strings.HasPrefix(e.Name(), filepath.Base(dir)+"_") { // a copy for other peer dependencies
-					p.copies = append(p.copies, filepath.Join(filepath.Dir(dir), e.Name()))
+					p.Copies = append(p.Copies, filepath.Join(filepath.Dir(dir), e.Name()))
 				}
 			}
 		}
 	}
-	if p.dirs = kept; p.npm && len(kept) == 0 {
-		p.copies = []string{filepath.Join(i.denoDir, "npm")}
+	if p.Dirs = kept; p.NPM && len(kept) == 0 {
+		p.Copies = []string{filepath.Join(i.DenoDir, "npm")}
 	}
 }
 
 // intact verifies that the packages in Deno's cache are as they were unpacked, and
 // fetches changed ones again. Deno itself verifies archives only when it fetches
 // them.
-func (i *installation) intact(ctx context.Context, key string, p *prepared) error {
-	if len(p.dirs) == 0 {
+func (i *Installation) intact(ctx context.Context, key string, p *Prepared) error {
+	if len(p.Dirs) == 0 {
 		return nil
 	}
-	damaged, err := i.cfg.Cache.Changed(ctx, "deno-npm", key, p.dirs)
+	damaged, err := i.Config.Cache.Changed(ctx, "deno-npm", key, p.Dirs)
 	if err != nil || len(damaged) == 0 {
 		return err
 	}
-	i.log.Warn("packages in Deno's cache have changed and are fetched again", zap.Strings("packages", damaged))
+	i.Log.Warn("packages in Deno's cache have changed and are fetched again", zap.Strings("packages", damaged))
 	for _, dir := range damaged {
 		if err := os.RemoveAll(dir); err != nil {
 			return fmt.Errorf("remove a damaged package: %w", err)
@@ -161,9 +162,9 @@ func (i *installation) intact(ctx context.Context, key string, p *prepared) erro
 		return err
 	}
 	// Packages of other sets, which this one does not need, are gone now.
-	there := slices.DeleteFunc(slices.Clone(p.dirs), func(dir string) bool {
+	there := slices.DeleteFunc(slices.Clone(p.Dirs), func(dir string) bool {
 		_, err := os.Lstat(dir)
 		return err != nil
 	})
-	return i.cfg.Cache.Record(ctx, "deno-npm", key, there)
+	return i.Config.Cache.Record(ctx, "deno-npm", key, there)
 }

@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"coderunner/cache"

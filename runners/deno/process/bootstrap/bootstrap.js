@@ -268,14 +268,20 @@ async function runScript() {
   const require = arrayIncludes(orders.modules ?? [], "module") ? (await import("node:module")).default.createRequire(orders.main) : undefined;
   const directory = slice(orders.path, 0, orders.path.lastIndexOf("/"));
   const run = bind(program, module.exports, module.exports, require, module, orders.path, directory, meta);
-  const turn = () => {
-    const returned = run();
-    globalThis[turned]();
-    return returned;
-  };
+  if (orders.turn) { // the reaction of a promise could not have others run within it
+    let returned;
+    const runOnce = Symbol.for("coderunner:run");
+    defineProperty(globalThis, runOnce, { configurable: true, value() {
+      delete globalThis[runOnce];
+      returned = run();
+      globalThis[turned]();
+    } });
+    await import(`data:text/javascript,globalThis[Symbol.for("coderunner:run")]()`);
+    return { default: returned };
+  }
   // As the reaction of a promise that nothing awaits it has no frames of ours below its own.
   return new NativePromise((ok, bad) => {
-    then(then(NativePromise.resolve(), orders.turn ? turn : run), (returned) => ok({ default: returned }), (thrown) => bad(thrown));
+    then(then(NativePromise.resolve(), run), (returned) => ok({ default: returned }), (thrown) => bad(thrown));
   });
 }
 

@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"net/netip"
@@ -85,7 +85,7 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 // nameServers returns what a supervised program may ask about names: Deno wants to be
 // allowed that, and the guard checks each question.
 func nameServers(p runners.Policy) (list []string) {
-	if p.Net.All || !supervised(p) {
+	if p.Net.All || !Supervised(p) {
 		return nil
 	}
 	for _, addr := range guard.NameServers() {
@@ -128,9 +128,9 @@ func deniesEverything(p runners.Policy) bool {
 	return p.DenyRead.All || p.DenyWrite.All || p.DenyNet.All || p.DenyEnv.All || p.DenyRun.All || p.DenySys.All || p.DenyFFI.All
 }
 
-// importFlags returns the flags for the hosts that the trusted phase may fetch
+// ImportFlags returns the flags for the hosts that the trusted phase may fetch
 // modules from: the policy's, or Deno's own list if the policy names none.
-func importFlags(p runners.Policy, jsrURL string) []string {
+func ImportFlags(p runners.Policy, jsrURL string) []string {
 	allow, deny := p.Import, p.DenyImport
 	var flags []string
 	switch {
@@ -140,7 +140,7 @@ func importFlags(p runners.Policy, jsrURL string) []string {
 		flags = append(flags, "--allow-import")
 	case len(allow.List) > 0:
 		hosts := allow.List
-		if h := hostPort(jsrURL); h != "" {
+		if h := HostPort(jsrURL); h != "" {
 			hosts = append(slices.Clone(hosts), h)
 		}
 		flags = append(flags, "--allow-import="+strings.Join(hosts, ","))
@@ -148,8 +148,8 @@ func importFlags(p runners.Policy, jsrURL string) []string {
 	return append(flags, flag("--deny-import", deny)...)
 }
 
-// hostPort returns a URL's host and port as Deno's import list expects them, or "".
-func hostPort(raw string) string {
+// HostPort returns a URL's host and port as Deno's import list expects them, or "".
+func HostPort(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" {
 		return ""

@@ -1,4 +1,4 @@
-package deno
+package install
 
 import (
 	"bytes"
@@ -21,18 +21,19 @@ import (
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
-// packageDirs returns the directories that Deno unpacks packages into.
+// PackageDirs returns the directories that Deno unpacks packages into.
 //
 // Source: Deno's npm cache has a directory for each registry, named after its
 // host and port and with its path below, and in it one for each package and
 // version (root_url_to_safe_local_dirname in its npm cache).
-func (t *installer) packageDirs(packages []runners.Package) []string {
-	base := t.registryDir()
+func (t *Installer) PackageDirs(packages []runners.Package) []string {
+	base := t.RegistryDir()
 	var dirs []string
 	for _, p := range packages {
-		dir := filepath.Join(base, packagePath(p.Name), p.Version)
+		dir := filepath.Join(base, PackagePath(p.Name), p.Version)
 		if rel, err := filepath.Rel(base, dir); base != "" && p.Source == "npm" && err == nil && filepath.IsLocal(rel) {
 			dirs = append(dirs, dir)
 		}
@@ -49,8 +50,8 @@ var osNames = regexp.MustCompile(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptim
 // netNames matches an import of a module of Node that connects or looks names up.
 var netNames = regexp.MustCompile(`(require\(\s*|from\s*)["'](node:)?(net|tls|https?|http2|dns|dns/promises)["']`)
 
-// readUses adds what the scripts of a package in dir show.
-func readUses(u *uses, dir string) {
+// ReadUses adds what the scripts of a package in dir show.
+func ReadUses(u *process.Uses, dir string) {
 	_ = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() || !slices.Contains([]string{".js", ".cjs", ".mjs"}, filepath.Ext(name)) {
 			return err
@@ -72,24 +73,24 @@ func readUses(u *uses, dir string) {
 
 // writeUses writes into a prepared directory what packages in dirs may use.
 func writeUses(dir string, dirs, older []string) error {
-	u := uses{Older: older}
+	u := process.Uses{Older: older}
 	for _, packageDir := range dirs {
-		readUses(&u, packageDir)
+		ReadUses(&u, packageDir)
 	}
 	b, err := json.Marshal(u)
 	if err != nil {
 		panic(err) // booleans always marshal
 	}
-	if err := os.WriteFile(filepath.Join(dir, usesName), b, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, process.UsesName), b, 0o600); err != nil {
 		return fmt.Errorf("prepare packages: %w", err)
 	}
 	return nil
 }
 
-// packagePath returns a package's path in a registry's directory. Names with
+// PackagePath returns a package's path in a registry's directory. Names with
 // capital letters, which old packages have, are encoded for case-insensitive
 // file systems (mixed_case_package_name_encode in Deno).
-func packagePath(name string) string {
+func PackagePath(name string) string {
 	if name == strings.ToLower(name) {
 		return filepath.FromSlash(name)
 	}
@@ -97,9 +98,9 @@ func packagePath(name string) string {
 	return "_" + strings.ToLower(code)
 }
 
-// registryDir returns where Deno keeps the registry's packages, "" if unknown.
-func (t *installer) registryDir() string {
-	registry := t.cfg.NPMRegistry
+// RegistryDir returns where Deno keeps the registry's packages, "" if unknown.
+func (t *Installer) RegistryDir() string {
+	registry := t.Config.NPMRegistry
 	if registry == "" {
 		registry = versions.NPMRegistry
 	}
@@ -114,7 +115,7 @@ func (t *installer) registryDir() string {
 	case port != "":
 		host += "_" + port
 	}
-	return filepath.Join(t.denoDir, "npm", host, filepath.FromSlash(strings.Trim(u.Path, "/")))
+	return filepath.Join(t.DenoDir, "npm", host, filepath.FromSlash(strings.Trim(u.Path, "/")))
 }
 
 func isAddress(host string) bool {
@@ -125,7 +126,7 @@ func isAddress(host string) bool {
 // compare compares the lock's digests with those of the registry when the
 // packages were fetched. Deno itself compares only what it fetches, for which it
 // needs no description by the registry where there is a lock.
-func (i *installation) compare(ctx context.Context, dir string, lock *deps.LockFile) error {
+func (i *Installation) compare(ctx context.Context, dir string, lock *deps.LockFile) error {
 	var packages []runners.Package // that Deno has not compared
 	var have []string              // their digests in the registry, as far as known
 	var unknown []string
@@ -144,9 +145,9 @@ func (i *installation) compare(ctx context.Context, dir string, lock *deps.LockF
 		}
 	}
 	why := "nothing is fetched offline"
-	if len(unknown) > 0 && !i.cfg.Offline {
+	if len(unknown) > 0 && !i.Config.Offline {
 		var err error
-		if _, why, err = i.deno(ctx, preparation{binary: i.binary, command: slices.Concat([]string{"cache"}, unknown[1:]), dir: dir, what: unknown[0], downloaded: func(string) {}}); err != nil {
+		if _, why, err = i.deno(ctx, Preparation{Binary: i.binary, command: slices.Concat([]string{"cache"}, unknown[1:]), Dir: dir, What: unknown[0], downloaded: func(string) {}}); err != nil {
 			return err
 		}
 	}
@@ -174,8 +175,8 @@ const maxRegistryFile = 256 << 20
 // registryDigest returns the digest of a version of an npm package as lock files
 // have it: hexadecimal SHA-1 for packages without another, "" if Deno's cache has
 // no description of it.
-func (t *installer) registryDigest(name, version string) (string, error) {
-	f, err := os.Open(filepath.Join(t.registryDir(), packagePath(name), "registry.json"))
+func (t *Installer) registryDigest(name, version string) (string, error) {
+	f, err := os.Open(filepath.Join(t.RegistryDir(), PackagePath(name), "registry.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

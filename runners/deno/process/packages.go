@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"encoding/json"
@@ -12,30 +12,30 @@ import (
 // Packages are what a process is started with: those that its programs import. They are never
 // changed.
 type Packages struct {
-	dir        string // with map.json, packages.js, deno.lock, deno.json and uses; "" if none is needed
-	locked     bool   // there is a deno.lock
-	remote     bool   // there are modules from URLs
-	npm        bool   // there are npm packages
-	own        bool   // the import map names files of the program
-	config     bool   // there is a deno.json
-	uses       uses
-	dirs       []string // directories of the npm packages
-	copies     []string // package directories incl. peer-dependency copies
-	specifiers []string // of what the program and its files import of them
-	set        string   // a digest of the packages in exactly these versions
+	Dir        string // with map.json, packages.js, deno.lock, deno.json and uses; "" if none is needed
+	Locked     bool   // there is a deno.lock
+	Remote     bool   // there are modules from URLs
+	NPM        bool   // there are npm packages
+	MapsFiles  bool   // the import map names files of the program
+	Config     bool   // there is a deno.json
+	Uses       Uses
+	Dirs       []string // directories of the npm packages
+	Copies     []string // package directories incl. peer-dependency copies
+	Specifiers []string // of what the program and its files import of them
+	Set        string   // a digest of the packages in exactly these versions
 }
 
 // The files of a prepared directory.
 const (
-	mapName    = "map.json"
-	moduleName = "packages.js"
-	lockName   = "deno.lock"
-	configName = "deno.json"
-	usesName   = "uses" // what its packages may use, a JSON object
+	MapName    = "map.json"
+	ModuleName = "packages.js"
+	LockName   = "deno.lock"
+	ConfigName = "deno.json"
+	UsesName   = "uses" // what its packages may use, a JSON object
 )
 
-// uses is what the packages of a prepared directory may use.
-type uses struct {
+// Uses is what the packages of a prepared directory may use.
+type Uses struct {
 	OS      bool // node:os; replacing functions in it costs more than loading many packages
 	Names   bool // functions of node:os that a module imports by their names
 	Workers bool
@@ -48,7 +48,7 @@ type uses struct {
 }
 
 // modules returns the modules of Node that are changed for the packages.
-func (u *uses) modules() (names []string) {
+func (u *Uses) modules() (names []string) {
 	for _, m := range []struct {
 		used  bool
 		names []string
@@ -60,21 +60,21 @@ func (u *uses) modules() (names []string) {
 	return names
 }
 
-// has reports whether a package of npm is installed in any version.
-func (p *Packages) has(name string) bool {
-	return slices.ContainsFunc(p.dirs, func(dir string) bool { return unpacks(dir, name) })
+// Has reports whether a package of npm is installed in any version.
+func (p *Packages) Has(name string) bool {
+	return slices.ContainsFunc(p.Dirs, func(dir string) bool { return Unpacks(dir, name) })
 }
 
-// unpacks reports whether a directory has a version of a package of npm.
-func unpacks(dir, name string) bool {
+// Unpacks reports whether a directory has a version of a package of npm.
+func Unpacks(dir, name string) bool {
 	return strings.HasSuffix(filepath.Dir(dir), string(os.PathSeparator)+filepath.FromSlash(name))
 }
 
 // maxManifest bounds what is read of a file of JSON, in bytes.
 const maxManifest = 64 << 20
 
-// readJSON reads a file of Deno's cache.
-func readJSON(name string, v any) error {
+// ReadJSON reads a file of Deno's cache.
+func ReadJSON(name string, v any) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 // Deno's own permissions. See [Confinement] for the other limits.
 func Isolation(p runners.Policy) sandbox.Level {
 	level := sandbox.Probe()
-	if unconfined(p) {
+	if Unconfined(p) {
 		level.InForce = nil
 	}
 	if p.Run.Any() && !p.DenyRun.All {
@@ -24,7 +24,7 @@ func Isolation(p runners.Policy) sandbox.Level {
 	if p.FFI.Any() && !p.DenyFFI.All {
 		level = level.Without("--allow-ffi: native libraries need the whole machine")
 	}
-	if p.Net.Any() && !p.DenyNet.All && !unconfined(p) && level.Name != sandbox.None {
+	if p.Net.Any() && !p.DenyNet.All && !Unconfined(p) && level.Name != sandbox.None {
 		if err := sandbox.Supervised(); err != nil {
 			level = level.Without(fmt.Sprintf("where programs connect to is guarded by Deno alone: system calls cannot be supervised (%v)", err))
 		} else {
@@ -39,43 +39,43 @@ func Isolation(p runners.Policy) sandbox.Level {
 func Confinement(p runners.Policy) sandbox.Level {
 	level := Isolation(p)
 	level.InForce = append(slices.Clip(level.InForce), process.Limits()...)
-	if !unconfined(p) && level.Name != sandbox.None {
+	if !Unconfined(p) && level.Name != sandbox.None {
 		level.InForce = append(level.InForce, process.GroupLimits())
 	}
 	return level
 }
 
-// unconfined reports whether the policy leaves nothing to confine.
-func unconfined(p runners.Policy) bool {
+// Unconfined reports whether the policy leaves nothing to confine.
+func Unconfined(p runners.Policy) bool {
 	return p.Run.Any() && !p.DenyRun.All || p.FFI.Any() && !p.DenyFFI.All
 }
 
-// confinement returns what the process may touch, nil if that is everything. It
+// Confinement returns what the process may touch, nil if that is everything. It
 // may write nothing that another process reads, unless the policy allows it.
-func (in *instance) confinement() *sandbox.Spec {
-	v, p := in.variant, in.policy()
-	if unconfined(p) {
+func (in *Instance) Confinement() *sandbox.Spec {
+	v, p := in.Variant, in.policy()
+	if Unconfined(p) {
 		return nil
 	}
 	s := &sandbox.Spec{
-		Execute: []string{v.binary},
-		Read:    []string{in.ownDir, in.runDirs.bootstrap(in.variant)},
-		Write:   []string{in.dir.path},
+		Execute: []string{v.Binary},
+		Read:    []string{in.OwnDir, in.RunDirs.bootstrap(in.Variant)},
+		Write:   []string{in.Dir.Path},
 		Network: p.Net.Any() && !p.DenyNet.All, Loopback: in.ownNetwork(),
 	}
-	if v.ready.dir != "" {
-		s.Read = slices.Concat(s.Read, []string{v.ready.dir}, v.ready.dirs, v.ready.copies)
+	if v.Ready.Dir != "" {
+		s.Read = slices.Concat(s.Read, []string{v.Ready.Dir}, v.Ready.Dirs, v.Ready.Copies)
 	}
-	if v.ready.remote {
+	if v.Ready.Remote {
 		for _, name := range fetched[1:] {
-			s.Read = append(s.Read, filepath.Join(in.denoDir, name))
+			s.Read = append(s.Read, filepath.Join(in.DenoDir, name))
 		}
 	}
 	if s.Network {
-		s.Supervise = in.guard.Attach
-		s.Read = append(s.Read, in.runDirs.root())
-		for _, name := range certificateVariables {
-			s.Read = append(s.Read, in.cfg.Env[name])
+		s.Supervise = in.Guard.Attach
+		s.Read = append(s.Read, in.RunDirs.root())
+		for _, name := range CertificateVariables {
+			s.Read = append(s.Read, in.Config.Env[name])
 		}
 	}
 	s.Read = append(s.Read, granted(p.Read, p.DenyRead)...)
@@ -92,19 +92,19 @@ var itself = []string{"localhost", "127.0.0.1", "0.0.0.0", "[::1]", "[::]"}
 // ownNetwork reports whether programs have a network of their own, where there is nothing
 // but themselves. With --allow-net they have that of the system, and --deny-net takes both.
 func ownNetwork(p runners.Policy) bool {
-	return !p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.OwnNetwork() == nil
+	return !p.Net.Any() && !p.DenyNet.All && !Unconfined(p) && sandbox.OwnNetwork() == nil
 }
 
 // ownNetwork reports whether the process has a network of its own. To load a program it
 // needs none. Where the user can be asked about hosts, the guard leads connections out of it.
-func (in *instance) ownNetwork() bool {
-	v := in.variant
-	return !v.making && !v.narrow && ownNetwork(in.cfg.Policy) && (!v.asks || guard.CanLeave())
+func (in *Instance) ownNetwork() bool {
+	v := in.Variant
+	return !v.Making && !v.Narrow && ownNetwork(in.Config.Policy) && (!v.Asks || guard.CanLeave())
 }
 
-// supervised reports whether our dialer makes the connections of programs.
-func supervised(p runners.Policy) bool {
-	return p.Net.Any() && !p.DenyNet.All && !unconfined(p) && sandbox.Supervised() == nil
+// Supervised reports whether our dialer makes the connections of programs.
+func Supervised(p runners.Policy) bool {
+	return p.Net.Any() && !p.DenyNet.All && !Unconfined(p) && sandbox.Supervised() == nil
 }
 
 // asking returns the policy of a process whose program may connect where the user allows
@@ -115,8 +115,8 @@ func asking(p runners.Policy) runners.Policy {
 	return p
 }
 
-// canAsk reports whether the guard can be left to decide, and has something to ask.
-func canAsk(p runners.Policy) bool { return !p.Net.All && supervised(asking(p)) }
+// CanAsk reports whether the guard can be left to decide, and has something to ask.
+func CanAsk(p runners.Policy) bool { return !p.Net.All && Supervised(asking(p)) }
 
 // granted returns the paths of a grant. Landlock has no exceptions: Deno enforces
 // those.
@@ -130,13 +130,13 @@ func granted(allow, deny runners.Grant) []string {
 	return allow.List
 }
 
-// spec returns what the trusted phase may touch. It runs no code of a package, but
+// Spec returns what the trusted phase may touch. It runs no code of a package, but
 // unpacks and parses untrusted archives. Staging is the directory that it fills,
 // "" if there is none.
-func (t *tool) spec(binary, dir, staging string) *sandbox.Spec {
-	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{t.denoDir, staging}, Network: true}
-	for _, name := range certificateVariables {
-		s.Read = append(s.Read, t.cfg.Env[name])
+func (t *Tool) Spec(binary, dir, staging string) *sandbox.Spec {
+	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{t.DenoDir, staging}, Network: true}
+	for _, name := range CertificateVariables {
+		s.Read = append(s.Read, t.Config.Env[name])
 	}
 	return s
 }

@@ -1,4 +1,4 @@
-package deno
+package install
 
 import (
 	"bufio"
@@ -12,34 +12,35 @@ import (
 	"slices"
 	"strings"
 
-	"coderunner/internal/process"
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/zap"
 )
 
-// preparation is one command of the trusted phase. It runs nothing of what it
+// Preparation is one command of the trusted phase. It runs nothing of what it
 // fetches, and no lifecycle scripts.
-type preparation struct {
-	binary        string
+type Preparation struct {
+	Binary        string
 	command       []string // "cache", or "info" and its flags
 	lock, imports string   // files, "" for none
 	frozen        bool     // the lock file may not change
-	offline       bool     // nothing is fetched
+	Offline       bool     // nothing is fetched
 	manifest      bool     // dir has a package.json with overrides
-	dir           string   // the working directory
-	what          string   // a file or a specifier
+	Dir           string   // the working directory
+	What          string   // a file or a specifier
 	downloaded    func(address string)
 }
 
 // deno runs a command of the trusted phase. Message is Deno's error message, ""
 // on success; err is an error of the host.
-func (t *installer) deno(ctx context.Context, p preparation) (stdout []byte, message string, err error) {
-	args, env := append(p.command, "--no-config"), t.prepareEnv()
+func (t *Installer) deno(ctx context.Context, p Preparation) (stdout []byte, message string, err error) {
+	args, env := append(p.command, "--no-config"), t.PrepareEnv()
 	if p.manifest {
-		args = append(p.command, "--config="+filepath.Join(p.dir, configName), "--node-modules-dir=none")
-		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, noManifest) })
+		args = append(p.command, "--config="+filepath.Join(p.Dir, process.ConfigName), "--node-modules-dir=none")
+		env = slices.DeleteFunc(env, func(v string) bool { return strings.HasPrefix(v, process.NoManifest) })
 	}
 	staging := ""
 	if p.lock != "" {
@@ -47,7 +48,7 @@ func (t *installer) deno(ctx context.Context, p preparation) (stdout []byte, mes
 		if p.frozen {
 			args = append(args, "--frozen")
 		} else {
-			staging = p.dir
+			staging = p.Dir
 		}
 	} else {
 		args = append(args, "--no-lock")
@@ -55,23 +56,23 @@ func (t *installer) deno(ctx context.Context, p preparation) (stdout []byte, mes
 	if p.imports != "" {
 		args = append(args, "--import-map="+p.imports)
 	}
-	if p.offline {
+	if p.Offline {
 		args = append(args, "--no-npm", "--no-remote")
 	} else {
-		args = append(args, importFlags(t.cfg.Policy, t.cfg.JSRURL)...)
+		args = append(args, process.ImportFlags(t.Config.Policy, t.Config.JSRURL)...)
 	}
-	args = append(args, p.what) // never looks like a flag
-	if _, err := os.Lstat(t.denoDir); errors.Is(err, os.ErrNotExist) {
+	args = append(args, p.What) // never looks like a flag
+	if _, err := os.Lstat(t.DenoDir); errors.Is(err, os.ErrNotExist) {
 		// The cache was cleared meanwhile. A confined process cannot make its root.
-		if err := makeDenoDir(t.denoDir); err != nil {
+		if err := process.MakeDenoDir(t.DenoDir); err != nil {
 			return nil, "", err
 		}
 	}
-	spec := t.spec(p.binary, p.dir, staging)
-	spec.Network = !p.offline
+	spec := t.Spec(p.Binary, p.Dir, staging)
+	spec.Network = !p.Offline
 	answer, printed := new(bytes.Buffer), runners.NewCapture(64<<10)
-	state, err := process.Run(ctx,
-		process.Command{Path: p.binary, Args: args, Dir: p.dir, Env: env, Spec: spec},
+	state, err := osprocess.Run(ctx,
+		osprocess.Command{Path: p.Binary, Args: args, Dir: p.Dir, Env: env, Spec: spec},
 		func(stdout io.Reader) {
 			_, _ = io.Copy(answer, io.LimitReader(stdout, maxAnswer))
 			_, _ = io.Copy(io.Discard, stdout)
@@ -84,7 +85,7 @@ func (t *installer) deno(ctx context.Context, p preparation) (stdout []byte, mes
 		return answer.Bytes(), "", nil
 	}
 	text, _ := printed.Text()
-	t.log.Debug("packages cannot be installed", zap.String("what", p.what), zap.String("stderr", text))
+	t.Log.Debug("packages cannot be installed", zap.String("what", p.What), zap.String("stderr", text))
 	if text = strings.TrimSpace(text); text == "" {
 		text = fmt.Sprintf("deno %s: %v", p.command[0], state)
 	}
@@ -94,8 +95,8 @@ func (t *installer) deno(ctx context.Context, p preparation) (stdout []byte, mes
 // maxAnswer bounds the output of "deno info" that is read, in bytes.
 const maxAnswer = 64 << 20
 
-// info returns what "deno info" reports about the modules that a file imports.
-func (t *installer) info(ctx context.Context, p preparation) (*deps.Info, error) {
+// Info returns what "deno info" reports about the modules that a file imports.
+func (t *Installer) Info(ctx context.Context, p Preparation) (*deps.Info, error) {
 	p.command, p.downloaded = []string{"info", "--json"}, func(string) {}
 	stdout, message, err := t.deno(ctx, p)
 	if err != nil {

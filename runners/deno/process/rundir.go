@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	_ "embed"
@@ -19,9 +19,9 @@ import (
 	"coderunner/runners/deno/standins"
 )
 
-// basePrefix begins the names of Runners' directories in the system's temporary
+// BasePrefix begins the names of Runners' directories in the system's temporary
 // directory.
-const basePrefix = "coderunner-deno-"
+const BasePrefix = "coderunner-deno-"
 
 // runDirs provides a private directory for each run. Names are reused, since each
 // has its DENO_DIR, and so are the emptied directories, if no process can have
@@ -38,42 +38,42 @@ const basePrefix = "coderunner-deno-"
 //	    ├── report   a pipe: what the bootstrap reports
 //	    └── orders, stdin  pipes of a session's process
 type runDirs struct {
-	base string
+	Path string
 	dir  *procdir.Dir // base
 
 	mu   sync.Mutex
-	free []*runDir
-	next int
+	free []*RunDir
+	Next int
 }
 
-// openRunDirs makes the base directory and removes those of dead processes.
+// OpenRunDirs makes the base directory and removes those of dead processes.
 //
 // The root, if there is one, is a certificate that programs trust.
-func openRunDirs(root []byte) (*runDirs, error) {
+func OpenRunDirs(root []byte) (*runDirs, error) {
 	temp, err := filepath.EvalSymlinks(os.TempDir()) // Deno tells programs the real path
 	if err != nil {
 		return nil, fmt.Errorf("locate the directory for runs: %w", err)
 	}
-	dir, err := procdir.Make(temp, basePrefix)
+	dir, err := procdir.Make(temp, BasePrefix)
 	if err != nil {
 		return nil, err
 	}
-	f := &runDirs{base: dir.Path(), dir: dir}
-	err = os.Mkdir(f.own(), 0o700)
+	f := &runDirs{Path: dir.Path(), dir: dir}
+	err = os.Mkdir(f.Private(), 0o700)
 	if err == nil {
-		err = os.WriteFile(f.seal(), []byte(sealSource), 0o600)
+		err = os.WriteFile(f.Seal(), []byte(sealSource), 0o600)
 	}
 	for name, more := range bootstraps {
 		if err == nil {
 			source := testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + builtinsSource + blameSource + tempSource + more + bootstrapSource
-			err = os.WriteFile(filepath.Join(f.base, name), []byte(source), 0o600)
+			err = os.WriteFile(filepath.Join(f.Path, name), []byte(source), 0o600)
 		}
 	}
 	if err == nil && root != nil {
 		err = os.WriteFile(f.root(), root, 0o600)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("fill the directory for runs: %w", err), f.close())
+		return nil, errors.Join(fmt.Errorf("fill the directory for runs: %w", err), f.Close())
 	}
 	return f, nil
 }
@@ -99,83 +99,83 @@ var bootstraps = map[string]string{
 }
 
 // bootstrap returns the path of a variant's main module.
-func (f *runDirs) bootstrap(v variant) string {
+func (f *runDirs) bootstrap(v Variant) string {
 	name := aloneName
 	switch {
-	case v.kept:
+	case v.Session:
 		name = sessionName
-	case v.ready.dir != "":
+	case v.Ready.Dir != "":
 		name = packagesName
 	}
-	return filepath.Join(f.base, name)
+	return filepath.Join(f.Path, name)
 }
 
 // scripts returns the paths of what every process runs.
 func (f *runDirs) scripts() (all []string) {
 	for name := range bootstraps {
-		all = append(all, filepath.Join(f.base, name))
+		all = append(all, filepath.Join(f.Path, name))
 	}
-	return append(all, f.own())
+	return append(all, f.Private())
 }
 
-func (f *runDirs) own() string  { return filepath.Join(f.base, ownName) }
-func (f *runDirs) root() string { return filepath.Join(f.base, rootName) }
-func (f *runDirs) seal() string { return filepath.Join(f.own(), sealName) }
+func (f *runDirs) Private() string { return filepath.Join(f.Path, ownName) }
+func (f *runDirs) root() string    { return filepath.Join(f.Path, rootName) }
+func (f *runDirs) Seal() string    { return filepath.Join(f.Private(), sealName) }
 
-func (f *runDirs) close() error {
+func (f *runDirs) Close() error {
 	if err := f.dir.Remove(); err != nil {
 		return fmt.Errorf("remove the directory for runs: %w", err)
 	}
 	return nil
 }
 
-// runDir is the private directory of one run.
-type runDir struct {
+// RunDir is the private directory of one run.
+type RunDir struct {
 	of   *runDirs
-	path string        // base/rN
+	Path string        // base/rN
 	made []fs.FileInfo // of dirs when they were made; nil if there are none
 
 	linked bool           // denoDir is as link made it
-	placed project.Placed // in work
+	Placed project.Placed // in work
 }
 
-func (f *runDir) work() string   { return filepath.Join(f.path, "work") }
-func (f *runDir) temp() string   { return filepath.Join(f.path, "tmp") }
-func (f *runDir) gen() string    { return filepath.Join(f.path, "gen") }
-func (f *runDir) code() string   { return filepath.Join(f.path, "code") }
-func (f *runDir) report() string { return filepath.Join(f.path, "report") }
-func (f *runDir) orders() string { return filepath.Join(f.path, "orders") }
-func (f *runDir) stdin() string  { return filepath.Join(f.path, "stdin") }
+func (f *RunDir) Work() string   { return filepath.Join(f.Path, "work") }
+func (f *RunDir) Temp() string   { return filepath.Join(f.Path, "tmp") }
+func (f *RunDir) gen() string    { return filepath.Join(f.Path, "gen") }
+func (f *RunDir) Code() string   { return filepath.Join(f.Path, "code") }
+func (f *RunDir) Report() string { return filepath.Join(f.Path, "report") }
+func (f *RunDir) orders() string { return filepath.Join(f.Path, "orders") }
+func (f *RunDir) stdin() string  { return filepath.Join(f.Path, "stdin") }
 
 // denoDir returns the run's DENO_DIR, which is outside its directory.
-func (f *runDir) denoDir() string { return filepath.Join(f.of.own(), filepath.Base(f.path)) }
+func (f *RunDir) denoDir() string { return filepath.Join(f.of.Private(), filepath.Base(f.Path)) }
 
-// dirs returns the run's directories, parents first.
-func (f *runDir) dirs() []string { return []string{f.path, f.work(), f.temp(), f.gen()} }
+// Dirs returns the run's directories, parents first.
+func (f *RunDir) Dirs() []string { return []string{f.Path, f.Work(), f.Temp(), f.gen()} }
 
-// take returns an empty directory. The caller calls giveBack.
-func (f *runDirs) take() (*runDir, error) {
+// Take returns an empty directory. The caller calls giveBack.
+func (f *runDirs) Take() (*RunDir, error) {
 	f.mu.Lock()
-	var d *runDir
+	var d *RunDir
 	if n := len(f.free); n > 0 {
 		d, f.free = f.free[n-1], f.free[:n-1]
 	} else {
-		d = &runDir{of: f, path: filepath.Join(f.base, "r"+strconv.Itoa(f.next))}
-		f.next++
+		d = &RunDir{of: f, Path: filepath.Join(f.Path, "r"+strconv.Itoa(f.Next))}
+		f.Next++
 	}
 	f.mu.Unlock()
 	if d.made != nil {
 		return d, nil
 	}
 	if err := d.make(); err != nil {
-		_ = procdir.RemoveAll(d.path)
+		_ = procdir.RemoveAll(d.Path)
 		return nil, err
 	}
 	return d, nil
 }
 
-func (f *runDir) make() error {
-	for _, dir := range f.dirs() {
+func (f *RunDir) make() error {
+	for _, dir := range f.Dirs() {
 		err := os.Mkdir(dir, 0o700)
 		if err != nil {
 			return fmt.Errorf("make the working directory: %w", err)
@@ -189,39 +189,39 @@ func (f *runDir) make() error {
 	return nil
 }
 
-// giveBack empties or removes the directory, which no process may use any more.
+// GiveBack empties or removes the directory, which no process may use any more.
 // Keep reports that no process has it open either, so it stays for the next run.
 // The name of a directory that cannot be removed is not reused.
-func (f *runDir) giveBack(keep bool) error {
+func (f *RunDir) GiveBack(keep bool) error {
 	if !keep || f.empty() != nil {
 		f.made = nil
-		if err := procdir.RemoveAll(f.path); err != nil {
+		if err := procdir.RemoveAll(f.Path); err != nil {
 			return fmt.Errorf("remove the working directory: %w", err)
 		}
 	}
-	f.placed = nil
+	f.Placed = nil
 	f.of.mu.Lock()
 	defer f.of.mu.Unlock()
 	f.of.free = append(f.of.free, f)
 	return nil
 }
 
-var errReplaced = errors.New("it was replaced")
+var ErrReplaced = errors.New("it was replaced")
 
 // empty removes everything but dirs, which must still be those that make made.
-func (f *runDir) empty() error {
-	if len(f.made) != len(f.dirs()) {
-		return errReplaced
+func (f *RunDir) empty() error {
+	if len(f.made) != len(f.Dirs()) {
+		return ErrReplaced
 	}
-	for i, dir := range f.dirs() {
+	for i, dir := range f.Dirs() {
 		info, err := os.Lstat(dir)
 		if err != nil {
 			return err
 		}
 		if !os.SameFile(info, f.made[i]) || info.Mode() != f.made[i].Mode() {
-			return errReplaced
+			return ErrReplaced
 		}
-		if err := emptyDir(dir, f.dirs()); err != nil {
+		if err := emptyDir(dir, f.Dirs()); err != nil {
 			return err
 		}
 	}
@@ -244,64 +244,64 @@ func emptyDir(dir string, except []string) error {
 	return nil
 }
 
-// write writes the program and the request's files, which are checked, into the
+// Write writes the program and the request's files, which are checked, into the
 // working directory.
-func (f *runDir) write(main, source string, files []runners.File) error {
-	root := f.open()
+func (f *RunDir) Write(main, source string, files []runners.File) error {
+	root := f.Open()
 	if root == nil {
-		return errReplaced
+		return ErrReplaced
 	}
 	defer root.Close()
 	return runners.Directory{Root: root}.Write(append([]runners.File{{Path: main, Data: []byte(source)}}, files...)...)
 }
 
-// place puts a project into the working directory.
-func (f *runDir) place(l *project.Layout) (err error) {
-	root := f.open()
+// Place puts a project into the working directory.
+func (f *RunDir) Place(l *project.Layout) (err error) {
+	root := f.Open()
 	if root == nil {
-		return errReplaced
+		return ErrReplaced
 	}
 	defer root.Close()
-	f.placed, err = l.Place(root)
+	f.Placed, err = l.Place(root)
 	return err
 }
 
-// restamp takes files of the project that were written once more, with their edits, for what
+// Restamp takes files of the project that were written once more, with their edits, for what
 // the project has.
-func (f *runDir) restamp(files []runners.File) {
-	root := f.open()
+func (f *RunDir) Restamp(files []runners.File) {
+	root := f.Open()
 	if root == nil {
 		return
 	}
 	defer root.Close()
 	for _, file := range files {
-		f.placed.Restamp(root, file.Path)
+		f.Placed.Restamp(root, file.Path)
 	}
 }
 
-// left returns what a program left in its working directory, if that is still the
+// Left returns what a program left in its working directory, if that is still the
 // one that it was given.
-func (f *runDir) left(s *runners.Session, own runners.File, given []runners.File) (runners.Left, error) {
-	root := f.open()
+func (f *RunDir) Left(s *runners.Session, own runners.File, given []runners.File) (runners.Left, error) {
+	root := f.Open()
 	if root == nil {
 		return runners.Left{}, nil
 	}
 	defer root.Close()
-	return runners.LeftIn(f.placed.Changed(runners.Directory{Root: root}), s, own, given)
+	return runners.LeftIn(f.Placed.Changed(runners.Directory{Root: root}), s, own, given)
 }
 
-// remove removes a program's own file.
-func (f *runDir) remove(main string) {
-	if root := f.open(); root != nil {
+// Remove removes a program's own file.
+func (f *RunDir) Remove(main string) {
+	if root := f.Open(); root != nil {
 		_ = root.Remove(main) // it may have removed it
 		root.Close()
 	}
 }
 
-// open opens the working directory. It returns nil if a program has removed or
+// Open opens the working directory. It returns nil if a program has removed or
 // replaced it, maybe by a symlink.
-func (f *runDir) open() *os.Root {
-	root, err := os.OpenRoot(f.work())
+func (f *RunDir) Open() *os.Root {
+	root, err := os.OpenRoot(f.Work())
 	if err != nil {
 		return nil
 	}
@@ -312,8 +312,8 @@ func (f *runDir) open() *os.Root {
 	return root
 }
 
-// fileURL returns the URL of an absolute path, as Deno writes it.
-func fileURL(name string) string {
+// FileURL returns the URL of an absolute path, as Deno writes it.
+func FileURL(name string) string {
 	p := filepath.ToSlash(name)
 	if !strings.HasPrefix(p, "/") {
 		p = "/" + p // C:/…
@@ -321,41 +321,41 @@ func fileURL(name string) string {
 	return (&url.URL{Scheme: "file", Path: p}).String()
 }
 
-//go:embed bootstrap.js
+//go:embed bootstrap/bootstrap.js
 var bootstrapSource string
 
-//go:embed tests.js
+//go:embed bootstrap/tests.js
 var testsSource string
 
-//go:embed display.js
+//go:embed bootstrap/display.js
 var displaySource string
 
-//go:embed host.js
+//go:embed bootstrap/host.js
 var hostSource string
 
-//go:embed network.js
+//go:embed bootstrap/network.js
 var networkSource string
 
-//go:embed temp.js
+//go:embed bootstrap/temp.js
 var tempSource string
 
-//go:embed blame.js
+//go:embed bootstrap/blame.js
 var blameSource string
 
-//go:embed likenode.js
+//go:embed bootstrap/likenode.js
 var likenodeSource string
 
-//go:embed sites.js
+//go:embed bootstrap/sites.js
 var sitesSource string
 
-//go:embed session.js
+//go:embed bootstrap/session.js
 var sessionSource string
 
-//go:embed modules.js
+//go:embed bootstrap/modules.js
 var modulesSource string
 
-//go:embed builtins.js
+//go:embed bootstrap/builtins.js
 var builtinsSource string
 
-//go:embed seal.js
+//go:embed bootstrap/seal.js
 var sealSource string

@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"context"
@@ -19,9 +19,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// checkBinary finds the Deno that the user named and returns its absolute path and
+// CheckBinary finds the Deno that the user named and returns its absolute path and
 // its version. A version before versions.DenoOldest is an error.
-func checkBinary(name string) (path, version string, err error) {
+func CheckBinary(name string) (path, version string, err error) {
 	fail := func(err error) (string, string, error) {
 		return "", "", fmt.Errorf("use Deno %s: %w", name, err)
 	}
@@ -71,47 +71,47 @@ func older(version, than string) bool {
 	return err != nil || werr != nil || v.Compare(w) < 0
 }
 
-// newTool returns the tool of a configuration. It checks a Deno that this names.
-func newTool(cfg Config) (*tool, error) {
-	t := &tool{cfg: cfg, log: cfg.Log, version: versions.DenoVersion, denoDir: cfg.Cache.Path("deno"),
-		fetch: fetch.New(cfg.Cache, fetch.Options{Offline: cfg.Offline})}
-	if t.log == nil {
-		t.log = zap.NewNop()
+// NewTool returns the tool of a configuration. It checks a Deno that this names.
+func NewTool(cfg Config) (*Tool, error) {
+	t := &Tool{Config: cfg, Log: cfg.Log, Version: versions.DenoVersion, DenoDir: cfg.Cache.Path("deno"),
+		Fetch: fetch.New(cfg.Cache, fetch.Options{Offline: cfg.Offline})}
+	if t.Log == nil {
+		t.Log = zap.NewNop()
 	}
 	var err error
 	if cfg.Binary != "" {
-		t.named, t.version, err = checkBinary(cfg.Binary)
+		t.Named, t.Version, err = CheckBinary(cfg.Binary)
 	}
 	return t, err
 }
 
-// binary returns the path of the Deno to use, and fetches the pinned one if it is
+// Binary returns the path of the Deno to use, and fetches the pinned one if it is
 // not cached. The cache verifies it each time.
-func (t *tool) binary(ctx context.Context, progress runners.ProgressFunc) (string, error) {
-	if t.named != "" {
-		return t.named, nil
+func (t *Tool) Binary(ctx context.Context, progress runners.ProgressFunc) (string, error) {
+	if t.Named != "" {
+		return t.Named, nil
 	}
 	item := "deno " + versions.DenoVersion
-	p, executable, err := versions.Deno(t.cfg.NPMRegistry)
+	p, executable, err := versions.Deno(t.Config.NPMRegistry)
 	if err != nil {
 		return "", err
 	}
-	dir, err := t.fetch.NPM(ctx, p, func(done, total int64) {
+	dir, err := t.Fetch.NPM(ctx, p, func(done, total int64) {
 		progress.Report(runners.Progress{Phase: "download", Item: item, Done: done, Total: total})
 	})
 	return filepath.Join(dir, executable), err
 }
 
-// tool is the Deno of a Runner: its binary, cache and environment, and its
+// Tool is the Deno of a Runner: its binary, cache and environment, and its
 // commands of the trusted phase.
-type tool struct {
-	cfg     Config
-	log     *zap.Logger
-	named   string // the Deno that Config names, "" if none
-	version string
-	denoDir string // DENO_DIR
-	fetch   *fetch.Client
+type Tool struct {
+	Config  Config
+	Log     *zap.Logger
+	Named   string // the Deno that Config names, "" if none
+	Version string
+	DenoDir string // DENO_DIR
+	Fetch   *fetch.Client
 }
 
 // Versions returns Deno's version.
-func (t *tool) Versions() map[string]string { return map[string]string{"deno": t.version} }
+func (t *Tool) Versions() map[string]string { return map[string]string{"deno": t.Version} }

@@ -1,4 +1,4 @@
-package deno
+package process
 
 import (
 	"slices"
@@ -35,9 +35,9 @@ type setup struct {
 
 // What a program is told that starts another: runners/hint has the first two, too.
 const (
-	notRun     = "the program could not start another: the permissions of this server do not include --allow-run"
-	ownRuns    = `the sandbox has processes of its own in language "bash" and in Python's subprocess`
-	forkWorker = `new Worker("./child.js") of node:worker_threads runs a file of JavaScript beside the program, with postMessage for process.send`
+	NotRun     = "the program could not start another: the permissions of this server do not include --allow-run"
+	OwnRuns    = `the sandbox has processes of its own in language "bash" and in Python's subprocess`
+	ForkWorker = `new Worker("./child.js") of node:worker_threads runs a file of JavaScript beside the program, with postMessage for process.send`
 )
 
 // refusals are the ends of messages.
@@ -55,31 +55,31 @@ type sessionSetup struct {
 }
 
 // setup returns an instance's configuration.
-func (in *instance) setup() setup {
-	p, ready := in.policy(), in.variant.ready
-	_, hide := in.runEnv(p, in.ownDir, in.dir.temp())
-	report := in.dir.report()
+func (in *Instance) setup() setup {
+	p, ready := in.policy(), in.Variant.Ready
+	_, hide := in.runEnv(p, in.OwnDir, in.Dir.Temp())
+	report := in.Dir.Report()
 	to := setup{
 		// Revoking also revokes grants of all parent directories, which the program
 		// keeps where the policy has them.
-		Report: report, Revoke: !p.CanWrite(report), Hide: hide, Home: in.dir.work(), Memory: in.variant.memory,
-		Run: p.Run.Any(), Net: p.Net.All, Alone: in.ownNetwork(), Real: sysKinds(p), Tell: !unconfined(in.cfg.Policy) || in.variant.kept,
+		Report: report, Revoke: !p.CanWrite(report), Hide: hide, Home: in.Dir.Work(), Memory: in.Variant.Memory,
+		Run: p.Run.Any(), Net: p.Net.All, Alone: in.ownNetwork(), Real: sysKinds(p), Tell: !Unconfined(in.Config.Policy) || in.Variant.Session,
 	}
 	if !p.Run.Any() || p.DenyRun.All {
-		to.Refused = &refusals{Run: notRun + "; " + ownRuns, Fork: notRun + "; " + forkWorker}
+		to.Refused = &refusals{Run: NotRun + "; " + OwnRuns, Fork: NotRun + "; " + ForkWorker}
 	}
 	if !grants(p, "/tmp") {
-		to.Temp, to.Kept = in.dir.temp(), []string{in.runDirs.base + "/", in.cfg.Cache.Root() + "/"}
+		to.Temp, to.Kept = in.Dir.Temp(), []string{in.RunDirs.Path + "/", in.Config.Cache.Root() + "/"}
 	}
-	if ready.dir != "" {
-		to.Packages, to.Modules = standins.For(p, ready.has), ready.uses.modules()
-		if ready.uses.Names {
+	if ready.Dir != "" {
+		to.Packages, to.Modules = standins.For(p, ready.Has), ready.Uses.modules()
+		if ready.Uses.Names {
 			to.Packages = append(to.Packages, "os")
 		}
 		if to.Packages == nil {
 			to.Packages = []string{}
 		}
-		if ready.has("enquirer") || ready.has("@inquirer/core") {
+		if ready.Has("enquirer") || ready.Has("@inquirer/core") {
 			to.Modules = append(to.Modules, "readline")
 		}
 		if slices.Contains(to.Packages, "sqlite3") {
@@ -87,10 +87,10 @@ func (in *instance) setup() setup {
 		}
 	}
 	if in.cold {
-		to.Cold = ready.specifiers
+		to.Cold = ready.Specifiers
 	}
-	if in.variant.kept {
-		to.Session = &sessionSetup{Orders: in.dir.orders(), Base: fileURL(in.dir.work()), Gen: in.compiled(), Revoke: !hasSys(in.policy(), inspector)}
+	if in.Variant.Session {
+		to.Session = &sessionSetup{Orders: in.Dir.orders(), Base: FileURL(in.Dir.Work()), Gen: in.compiled(), Revoke: !hasSys(in.policy(), inspector)}
 	}
 	return to
 }

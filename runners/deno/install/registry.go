@@ -1,4 +1,4 @@
-package deno
+package install
 
 import (
 	"encoding/json"
@@ -6,11 +6,13 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // What npm and bundlers find in a registry or a package and Deno does not:
@@ -18,7 +20,7 @@ import (
 // ending.
 
 const (
-	manifestName = "package.json" // in a prepared directory, with overrides
+	ManifestName = "package.json" // in a prepared directory, with overrides
 
 	maxSkips = 8 // rounds in which packages for other systems are skipped
 )
@@ -26,18 +28,18 @@ const (
 // override writes the versions that Deno shall take of packages whose range no
 // specifier can express, or that are for other systems and of no matter, and what it
 // shall take instead of others.
-func (i *installation) override(dir string) error {
+func (i *Installation) override(dir string) error {
 	all := maps.Clone(i.instead)
-	for name, version := range i.overrides {
+	for name, version := range i.Overrides {
 		all[name] = version
 	}
 	b, err := json.Marshal(map[string]any{"overrides": all})
 	if err != nil {
 		panic(err) // maps of strings always marshal
 	}
-	files := map[string][]byte{manifestName: b}
+	files := map[string][]byte{ManifestName: b}
 	if i.deps.Config == nil {
-		files[configName] = []byte("{}") // without one Deno does not read the manifest
+		files[process.ConfigName] = []byte("{}") // without one Deno does not read the manifest
 	}
 	for name, data := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
@@ -47,41 +49,45 @@ func (i *installation) override(dir string) error {
 	return nil
 }
 
-// skip reports whether the failure that a message is about is the lack of a version
+// Skip reports whether the failure that a message is about is the lack of a version
 // of a package for another system, which npm ignores. If so, any version will do,
 // since it is not fetched; the same goes for all others of its scope.
-func (i *installation) skip(message string) bool {
+func (i *Installation) Skip(message string) bool {
 	name := deps.Unversioned(message)
-	if name == "" || i.overrides[name] != "" || !i.foreign(name) {
+	if name == "" || i.Overrides[name] != "" || !i.foreign(name) {
 		return false
 	}
-	i.overrides[name] = "*"
+	i.Overrides[name] = "*"
 	scope, _, scoped := strings.Cut(name, "/")
 	if !scoped {
 		return true
 	}
-	siblings, _ := os.ReadDir(filepath.Join(i.registryDir(), packagePath(scope)))
+	siblings, _ := os.ReadDir(filepath.Join(i.RegistryDir(), PackagePath(scope)))
 	for _, e := range siblings[:min(len(siblings), 100)] {
-		if other := scope + "/" + e.Name(); i.overrides[other] == "" && i.foreign(other) {
-			i.overrides[other] = "*"
+		if other := scope + "/" + e.Name(); i.Overrides[other] == "" && i.foreign(other) {
+			i.Overrides[other] = "*"
 		}
 	}
 	return true
 }
 
+// Platform matches the end of the name of a package that has the machine code of
+// another one for one system.
+var Platform = regexp.MustCompile(`[-/](linux|darwin|win32|freebsd|android)-.*$`)
+
 // foreign reports whether no version of a package is for this system, or none is needed,
 // by its name and what the registry told Deno about it.
-func (i *installation) foreign(name string) bool {
+func (i *Installation) foreign(name string) bool {
 	if strings.Contains(name, "-musl") {
 		return true // Deno is built for glibc, and its cache does not keep "libc"
 	}
-	if platform.MatchString(name) || strings.HasSuffix(name, "-wasm32-wasi") {
+	if Platform.MatchString(name) || strings.HasSuffix(name, "-wasm32-wasi") {
 		return true // optional, and published after what needs it or not at all
 	}
 	var about struct {
 		Versions map[string]deps.System `json:"versions"`
 	}
-	if err := readJSON(filepath.Join(i.registryDir(), packagePath(name), "registry.json"), &about); err != nil || len(about.Versions) == 0 {
+	if err := process.ReadJSON(filepath.Join(i.RegistryDir(), PackagePath(name), "registry.json"), &about); err != nil || len(about.Versions) == 0 {
 		return false
 	}
 	for _, v := range about.Versions {
@@ -94,7 +100,7 @@ func (i *installation) foreign(name string) bool {
 
 // elsewhere returns a *[deps.FailedError] if the program itself names packages that are
 // for other systems, such as fsevents.
-func (i *installation) elsewhere(lock *deps.LockFile) error {
+func (i *Installation) elsewhere(lock *deps.LockFile) error {
 	e := &deps.FailedError{}
 	for _, t := range i.deps.Targets {
 		p, ok := deps.Split(t.Specifier)
@@ -114,7 +120,7 @@ func (i *installation) elsewhere(lock *deps.LockFile) error {
 // older returns the packages that the program names without a version and of which the
 // lock has another than the newest, unless a package is for those of an older one (as a
 // peer), in the directories of all.
-func (i *installation) older(lock *deps.LockFile, dirs []string) (names []string) {
+func (i *Installation) older(lock *deps.LockFile, dirs []string) (names []string) {
 	peers := map[string]string{}
 	for _, t := range i.deps.Targets {
 		p, ok := deps.Split(t.Specifier)
@@ -126,7 +132,7 @@ func (i *installation) older(lock *deps.LockFile, dirs []string) (names []string
 		var about struct {
 			Tags struct{ Latest string } `json:"dist-tags"`
 		}
-		if err := readJSON(filepath.Join(i.registryDir(), packagePath(p.Name), "registry.json"), &about); err != nil || about.Tags.Latest == have.Version {
+		if err := process.ReadJSON(filepath.Join(i.RegistryDir(), PackagePath(p.Name), "registry.json"), &about); err != nil || about.Tags.Latest == have.Version {
 			continue
 		}
 		if len(peers) == 0 {
@@ -144,7 +150,7 @@ func peersOf(dirs []string) map[string]string {
 	all := map[string]string{"": ""}
 	for _, dir := range dirs {
 		var about struct{ PeerDependencies map[string]string }
-		if readJSON(filepath.Join(dir, manifestName), &about) == nil {
+		if process.ReadJSON(filepath.Join(dir, ManifestName), &about) == nil {
 			maps.Copy(all, about.PeerDependencies)
 		}
 	}
@@ -154,7 +160,7 @@ func peersOf(dirs []string) map[string]string {
 // completeMap adds to the import map of a prepared directory what only the packages tell: the
 // endings of modules that are named without, in packages that do not list what they
 // export, and which of them were compiled to CommonJS.
-func (i *installation) completeMap(dir string, lock *deps.LockFile) error {
+func (i *Installation) completeMap(dir string, lock *deps.LockFile) error {
 	added := false
 	for _, t := range i.deps.Targets {
 		exact, err := lock.Pin(i.deps, t.Specifier)
@@ -162,13 +168,13 @@ func (i *installation) completeMap(dir string, lock *deps.LockFile) error {
 		if err != nil || !ok || p.Registry != "npm" {
 			continue
 		}
-		for _, unpacked := range i.packageDirs([]runners.Package{{Name: p.Name, Version: p.Version, Source: "npm"}}) {
+		for _, unpacked := range i.PackageDirs([]runners.Package{{Name: p.Name, Version: p.Version, Source: "npm"}}) {
 			if p.Path == "" {
 				if hasInnerDefault(unpacked) {
 					i.deps.Bridge(t)
 					added = true
 				}
-			} else if ending := endingOf(unpacked, p.Path); ending != "" {
+			} else if ending := EndingOf(unpacked, p.Path); ending != "" {
 				i.deps.Complete(t, ending)
 				added = true
 			}
@@ -177,24 +183,24 @@ func (i *installation) completeMap(dir string, lock *deps.LockFile) error {
 	if !added {
 		return nil
 	}
-	return os.WriteFile(filepath.Join(dir, mapName), i.deps.Map.JSON(), 0o600)
+	return os.WriteFile(filepath.Join(dir, process.MapName), i.deps.Map.JSON(), 0o600)
 }
 
-// endingOf returns what is missing at the end of the path of a module in a package,
+// EndingOf returns what is missing at the end of the path of a module in a package,
 // "" if nothing is.
 //
 // Source: LOAD_AS_FILE and LOAD_AS_DIRECTORY in Node's documentation of require().
-func endingOf(dir, path string) string {
+func EndingOf(dir, path string) string {
 	var about struct {
 		Exports any    `json:"exports"`
 		Main    string `json:"main"`
 	}
-	if err := readJSON(filepath.Join(dir, manifestName), &about); err != nil || about.Exports != nil {
+	if err := process.ReadJSON(filepath.Join(dir, ManifestName), &about); err != nil || about.Exports != nil {
 		return ""
 	}
 	endings := []string{"", ".js", ".mjs", ".cjs", ".json"}
 	name := filepath.Join(dir, filepath.FromSlash(path))
-	if err := readJSON(filepath.Join(name, manifestName), &about); err == nil && filepath.IsLocal(filepath.Join(".", filepath.FromSlash(path), about.Main)) {
+	if err := process.ReadJSON(filepath.Join(name, ManifestName), &about); err == nil && filepath.IsLocal(filepath.Join(".", filepath.FromSlash(path), about.Main)) {
 		main := "/" + filepath.ToSlash(filepath.Clean(about.Main)) // perhaps of a directory beside it
 		endings = append(endings, main, main+".js")
 	}
