@@ -4,9 +4,13 @@
 // It knows neither MCP nor the command line. Every run has an interpreter of its
 // own.
 //
-//	Run ─ requirements ─ resolve ─┐
-//	                              ├─ Interp: packages, files, host directories ─ program ─ Outcome
-//	runtime (opened once) ────────┘      │ imports, micropip.install: resolve, mount
+//	job ─ analyze ─ install ─┐
+//	                         ├─ lease: interpreter, packages, files, host directories ─ run ─ outcome
+//	runtime (opened once) ───┘                                   │ imports, micropip.install: install
+//
+// The stations are files and packages of these names. Package process has the processes
+// that a program starts, package snapshots what interpreters start from, package trusted
+// what the host itself runs in one.
 //
 // # What a program sees
 //
