@@ -8,6 +8,8 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/report"
+	"coderunner/runners/deno/stacktrace"
 	"coderunner/runners/hint"
 )
 
@@ -31,33 +33,33 @@ const (
 )
 
 // explain returns the outcome's error for what was thrown.
-func (e *ending) explain(t *thrown) *runners.Error {
+func (e *ending) explain(t *report.Thrown) *runners.Error {
 	rows := hint.For("javascript")
-	out := &runners.Error{Type: t.kind, Message: deps.Shorten(t.message, maxTrace)}
-	stack := rows.Cut(deps.Shorten(t.stack, maxTrace))
+	out := &runners.Error{Type: t.Kind, Message: deps.Shorten(t.Message, maxTrace)}
+	stack := rows.Cut(deps.Shorten(t.Stack, maxTrace))
 	better, ok := deps.Unknown(out.Message)
-	if rest, own := strings.CutPrefix(out.Message, `Module not found "`+process.FileURL(e.work)+"/"); own {
+	if rest, own := strings.CutPrefix(out.Message, `Module not found "`+process.FileURL(e.Work)+"/"); own {
 		better, ok = `Module not found "./`+strings.Replace(rest, `".`, `"`, 1), true
 	}
 	if ok {
 		stack = strings.Replace(stack, rows.Cut(out.Message), rows.Cut(better), 1)
 		out.Message = better
 	}
-	if t.load {
+	if t.Load {
 		if m, ok := strings.CutPrefix(out.Message, "SyntaxError: "); ok {
 			out.Type, out.Message = "SyntaxError", m
-			stack = strings.TrimPrefix(stack, t.kind+": ")
+			stack = strings.TrimPrefix(stack, t.Kind+": ")
 		}
 		out.Message = linkPlace.ReplaceAllString(out.Message, "")
 	}
-	out.Traceback, out.Line = e.traceback(unedited(stack, e.program))
+	out.Traceback, out.Line = e.traceback(stacktrace.Unedited(stack, e.program))
 	if at := e.placeOf(t); at.Line > 0 && out.Line == 0 && !strings.Contains(out.Traceback, "\n    at ") {
 		out.Traceback, out.Line = fmt.Sprintf("%s\n    at %s:%d:%d", out.Traceback, e.shown, at.Line, at.Column), at.Line
 	}
-	if t.load && out.Type == "SyntaxError" && !strings.Contains(out.Message, notJSON) {
+	if t.Load && out.Type == "SyntaxError" && !strings.Contains(out.Message, notJSON) {
 		out.Message, _, _ = strings.Cut(out.Message, "\n") // the rest shows the place, as the traceback does
 	}
-	out.Message = e.clean(out.Message)
+	out.Message = e.Clean(out.Message)
 	return out
 }
 
@@ -73,13 +75,13 @@ func (e *ending) traceback(stack string) (text string, line int) {
 	}
 	var kept []string
 	for _, l := range lines {
-		inside := e.clean(l)
+		inside := e.Clean(l)
 		if frame.MatchString(l) && inside == l {
 			continue // Deno's, a package's or ours
 		}
 		if m := linkPlace.FindStringIndex(l); m != nil && !frame.MatchString(l) {
 			// V8 puts the position into the message.
-			inside = e.clean(l[:m[0]]) + "\n    at " + e.clean(strings.TrimSpace(l[m[0]:])[len("at "):])
+			inside = e.Clean(l[:m[0]]) + "\n    at " + e.Clean(strings.TrimSpace(l[m[0]:])[len("at "):])
 		}
 		if wrapper.MatchString(inside) && len(kept) > 0 && strings.Contains(kept[len(kept)-1], " at Object.<anonymous> (") {
 			continue // Deno's module around a CommonJS file
@@ -87,7 +89,7 @@ func (e *ending) traceback(stack string) (text string, line int) {
 		ours := false
 		inside = spot.ReplaceAllStringFunc(inside, func(found string) string {
 			m := spot.FindStringSubmatch(found)
-			at, n, edited := e.at(m[2], m[3], m[4])
+			at, n, edited := e.At(m[2], m[3], m[4])
 			if at == "" {
 				return found
 			}

@@ -11,6 +11,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // job is one run in progress.
@@ -35,11 +36,11 @@ type job struct {
 	clock atomic.Pointer[runners.Clock]
 	fresh bool // do not take an idle process
 
-	script  string            // its name in stacks: that of main, and in a session another one each time
-	again   bool              // its session's process has run a program
-	nonce   string            // of its session's call
-	drip    *drip             // of its program's input, nil if that is not peeked at
-	scripts map[string]script // that its session has run
+	script  string                       // its name in stacks: that of main, and in a session another one each time
+	again   bool                         // its session's process has run a program
+	nonce   string                       // of its session's call
+	drip    *drip                        // of its program's input, nil if that is not peeked at
+	scripts map[string]stacktrace.Script // that its session has run
 }
 
 // job checks a request and analyses its program.

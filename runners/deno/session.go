@@ -17,6 +17,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // earlier is a program of a session that was run, to be run again where its process
@@ -122,7 +123,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	o := end.outcome()
 	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, s.ready.Installed...), end.used
-	s.Runner.reached(o, s.net, end.report.refused)
+	s.Runner.reached(o, s.net, end.report.Refused)
 	s.placed(o)
 	s.job.explain(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
@@ -252,7 +253,7 @@ func (s *continuing) start(ctx context.Context) error {
 	if s.release = nil; release == nil {
 		release = func() {}
 	}
-	s.k = &kept{Instance: in, names: map[string]int{}, scripts: map[string]script{}, key: s.req.Session.Key, release: release}
+	s.k = &kept{Instance: in, names: map[string]int{}, scripts: map[string]stacktrace.Script{}, key: s.req.Session.Key, release: release}
 	if s.layout == nil {
 		return nil
 	}
@@ -269,7 +270,7 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 	if k.names[j.main]++; k.names[j.main] > 1 {
 		j.script += "#" + strconv.Itoa(k.names[j.main])
 	}
-	k.scripts[j.script] = newScript(j.shown, j.program)
+	k.scripts[j.script] = stacktrace.NewScript(j.shown, j.program)
 	j.scripts = k.scripts
 	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
 	var own []runners.File
@@ -293,15 +294,15 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 // keep keeps the process and writes what another one needs to Session.Save.
 func (s *continuing) keep(end *ending, succeeded bool, files []runners.SessionFile) error {
 	session := s.req.Session
-	s.report.Variables, s.report.VariablesOmitted = end.report.names, end.report.more
-	if !end.paused || end.report.exit == nil || session.Rollback && !succeeded {
+	s.report.Variables, s.report.VariablesOmitted = end.report.Names, end.report.More
+	if !end.paused || end.report.Exit == nil || session.Rollback && !succeeded {
 		return s.drop(nil)
 	}
 	k := s.k
 	k.state, k.files = session.After, files
 	k.earlier = append(slices.Clip(s.earlier), earlier{
 		Language: s.req.Language, Code: s.req.Code, Filename: s.req.Filename, Packages: s.req.Packages, Args: s.req.Args,
-		Stdin: string(s.stdin.taken()), Failed: end.exitCode != 0, Names: end.report.variables(), Files: s.given(),
+		Stdin: string(s.stdin.taken()), Failed: end.exitCode != 0, Names: end.report.Variables(), Files: s.given(),
 	})
 	s.report.Kept = true
 	switch last := k.earlier[len(k.earlier)-1]; {
@@ -327,17 +328,6 @@ func (s *continuing) keep(end *ending, succeeded bool, files []runners.SessionFi
 		return fmt.Errorf("save the session's programs: %w", err)
 	}
 	return nil
-}
-
-// variables returns the names of the variables, and how many more there are.
-func (rep *report) variables() (names []string) {
-	for _, v := range rep.names {
-		names = append(names, v.Name)
-	}
-	if rep.more > 0 {
-		names = append(names, strconv.Itoa(rep.more))
-	}
-	return names
 }
 
 // typed reports whether a file may have types.

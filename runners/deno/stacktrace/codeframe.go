@@ -1,4 +1,4 @@
-package deno
+package stacktrace
 
 import (
 	"regexp"
@@ -19,9 +19,9 @@ var (
 	marks     = regexp.MustCompile(`^( *\| )( *)(~+\s*)$`)
 )
 
-// unedited replaces the lines that Deno shows of an edited program by those of its
+// Unedited replaces the lines that Deno shows of an edited program by those of its
 // source, and moves the marks below them.
-func unedited(stack string, p *jsparse.Program) string {
+func Unedited(stack string, p *jsparse.Program) string {
 	if !p.HasEdits() || !strings.Contains(stack, " | ") {
 		return stack
 	}

@@ -8,6 +8,7 @@ import (
 	osprocess "coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // maxKept bounds the processes kept for sessions. An idle one is stopped, and ends
@@ -22,7 +23,7 @@ type kept struct {
 	*process.Instance
 	key     string // Session.Key
 	calls   int    // programs that it has run
-	scripts map[string]script
+	scripts map[string]stacktrace.Script
 	names   map[string]int // how often a program had a name
 	state   string         // Session.After of the last program
 	earlier []earlier

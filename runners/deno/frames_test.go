@@ -9,15 +9,16 @@ import (
 	"coderunner/internal/session"
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // TestPlaced has places come in pieces.
 func TestPlaced(t *testing.T) {
 	program := jsparse.Parse("const a = 1\na", jsparse.Options{Main: true})
-	l := &places{work: "/w/r1/work", cache: "/c", main: "main.js", scripts: map[string]script{
-		"main.js": newScript("my prog.js", program), "sub/x y.js": newScript("x y.js", jsparse.Plain("\n\n")), "call.js#2": newScript("call.js", jsparse.Plain("\n\n")),
+	l := &stacktrace.Places{Work: "/w/r1/work", Cache: "/c", Main: "main.js", Scripts: map[string]stacktrace.Script{
+		"main.js": stacktrace.NewScript("my prog.js", program), "sub/x y.js": stacktrace.NewScript("x y.js", jsparse.Plain("\n\n")), "call.js#2": stacktrace.NewScript("call.js", jsparse.Plain("\n\n")),
 	}}
-	long := strings.Repeat("x", 2*maxPlace)
+	long := strings.Repeat("x", 2*stacktrace.MaxPlace)
 	for _, tt := range []struct {
 		writes []string
 		want   string
@@ -36,13 +37,13 @@ func TestPlaced(t *testing.T) {
 		{[]string{"\xff\x00file://", ""}, "\xff\x00file://"},
 	} {
 		var got bytes.Buffer
-		p := placed{w: &got, places: l}
+		p := stacktrace.Writer{To: &got, Places: l}
 		for _, text := range tt.writes {
 			if _, err := p.Write([]byte(text)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if p.end(); got.String() != tt.want {
+		if p.End(); got.String() != tt.want {
 			t.Errorf("%.200q: %.200q, want %.200q", tt.writes, got.String(), tt.want)
 		}
 	}
