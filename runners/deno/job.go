@@ -56,7 +56,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		if err != nil {
 			return nil, err
 		}
-		req.Files = append(ownModules(layout, req, main), req.Files...)
+		layout, req.Files = withOwnModules(layout, req, main)
 	}
 	a, err := r.analyze(req)
 	if i := r.Config.Network.Intercept; i != nil && i.StandIns() && !process.Supervised(r.Config.Policy) {
