@@ -157,14 +157,17 @@ func programName(req runners.Request) (main, shown string, err error) {
 	if v := req.Project; v != nil && v.Program != "" {
 		main = v.Program
 		if ext := path.Ext(main); !slices.Contains(extensions, ext) {
-			main = free(v, path.Join(path.Dir(main), base))
+			main = v.Free(path.Join(path.Dir(main), base))
 		} else if !plainName.MatchString(path.Base(main)) {
-			main = free(v, path.Join(path.Dir(main), "main"+ext))
+			main = v.Free(path.Join(path.Dir(main), "main"+ext))
 		}
 		return main, v.Program, nil
 	}
 	if req.Filename == "" {
-		return free(req.Project, base), base, nil
+		if req.Project != nil {
+			return req.Project.Free(base), base, nil
+		}
+		return base, base, nil
 	}
 	shown = path.Base(filepath.ToSlash(req.Filename))
 	switch ext := path.Ext(shown); {

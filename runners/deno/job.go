@@ -51,7 +51,7 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		if err != nil {
 			return nil, err
 		}
-		req.Files = append(ownModules(layout, req, main), req.Files...)
+		layout, req.Files = withOwnModules(layout, req, main)
 	}
 	a, err := r.analyze(req)
 	if i := r.cfg.Network.Intercept; i != nil && i.StandIns() && !supervised(r.cfg.Policy) {
