@@ -280,23 +280,6 @@ func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 	return false
 }
 
-// declare makes a function.
-func (sh *shell) declare(c *syntax.FuncDecl) {
-	if c.Name == nil { // the parser takes "() true"
-		sh.errorf("syntax error near unexpected token `)'")
-		sh.status = 2
-		return
-	}
-	name := c.Name.Value
-	sh.status = 0
-	if old := sh.state.Functions[name]; old != nil && old.ReadOnly {
-		sh.errorf("%s: readonly function", name)
-		sh.status = 1
-		return
-	}
-	sh.state.Functions[name] = &parse.Function{Body: c.Body, Src: sh.src, Text: sh.src.Of(c.Body)}
-}
-
 func (sh *shell) let(c *syntax.LetClause) {
 	sh.traceLet(c)
 	var n int64

@@ -11,7 +11,6 @@ import (
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/builtins"
-	"coderunner/internal/userland/shell/files"
 )
 
 func (sh *shell) stmts(list []*syntax.Stmt) {
@@ -251,36 +250,6 @@ func (sh *shell) andOr(c *syntax.BinaryCmd) {
 			sh.stmt(b.Y)
 		}
 	}
-}
-
-// spawn starts a process that runs statements in a subshell, which it takes over. It
-// ignores the signals.
-func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal) (*kernel.Process, error) {
-	sub.calls = slices.Clip(sub.calls) // this shell goes on with its own meanwhile
-	for _, fd := range sh.files.Coprocs {
-		sub.files.Set(fd, nil)
-	}
-	c, err := sh.p.Start(kernel.Exec{
-		Args: sh.p.Args, Env: sh.p.Env, Dir: sh.files.Dir, Umask: sh.files.Umask,
-		Program: sub.program(func(sub *shell) {
-			for _, s := range ignored {
-				sub.p.Ignore(s, true)
-			}
-			sub.stmts(list)
-		}),
-	})
-	if err != nil {
-		sub.files.Close()
-	}
-	return c, err
-}
-
-// cannotFork reports that there is no process to be had. Bash would try again;
-// here that helps nobody.
-func (sh *shell) cannotFork(err error) {
-	text, _, _ := strings.Cut(err.Error(), ": ")
-	sh.errorf("fork: %s: %s", files.Message(abi.EAGAIN), text)
-	sh.status, sh.jump = 254, jump{kind: exits}
 }
 
 // background starts a statement that ends with &.

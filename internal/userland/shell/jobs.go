@@ -14,17 +14,6 @@ import (
 	"coderunner/internal/userland/shell/files"
 )
 
-// job is a background process of the shell.
-type job struct {
-	pid    int
-	number int
-	text   string
-	hidden bool // a process substitution
-	done   bool
-	status int
-	listed *atomic.Bool // $(jobs -p) has shown that it ended
-}
-
 // maxJobs bounds the ended jobs that are remembered.
 const maxJobs = 1000
 

@@ -169,3 +169,8 @@ func sourceText(sh *shell, args []string, isCommand, stdin bool) (src *parse.Sou
 	}
 	return &parse.Source{Text: text, Name: name, First: 1}, "file", true
 }
+
+// Program returns bash as a program that keeps its state in s.
+func (s *Session) Program(ctx context.Context, p *kernel.Process) int {
+	return run(ctx, p, s)
+}

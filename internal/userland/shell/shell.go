@@ -30,10 +30,6 @@ package shell
 
 import (
 	"context"
-	"math/rand/v2"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -58,6 +54,7 @@ type shell struct {
 	line   int
 	vars   *vars.Vars
 	ex     *expand.Expander
+	wire   func(*shell) // has the variables and expansions of a copy see that
 	opts   options.Set
 	files  files.Files
 	state  builtins.State
@@ -138,139 +135,23 @@ const (
 // TestDeep's programs need, twice.
 const frame = 8 << 10
 
-// newShell returns the first shell of a process.
-func newShell(ctx context.Context, p *kernel.Process) *shell {
-	sh := &shell{
-		name: "bash", src: &parse.Source{First: 1},
-		state: builtins.NewState(),
-		opts:  options.Defaults, hinted: new(sync.Map),
-		files: files.Files{FS: p.FS(), FDs: p.TakeFiles(), Dir: p.Dir, Umask: p.Umask}, pid: p.PID(), traps: map[string]string{},
-		pipeStatus: []int{0}, random: generator{seed: rand.Uint32()},
-	}
-	sh.task = newTask(ctx, p)
-	sh.vars = vars.New(&sh.task.Memory, variables{sh})
-	sh.ex = expand.New(sh.vars, &sh.files, &sh.opts, expansions{sh})
-	sh.environment(p.Env)
-	return sh
-}
-
-func newTask(ctx context.Context, p *kernel.Process) *task {
-	t := &task{p: p, ctx: ctx}
-	t.Memory.FS = p.FS()
-	p.Handle(t.signal)
-	p.Reaps()
-	return t
-}
-
-// environment makes variables of the environment, and those that bash sets.
-func (sh *shell) environment(env []string) {
-	for _, kv := range env {
-		name, s, _ := strings.Cut(kv, "=")
-		if f, ok := strings.CutPrefix(name, "BASH_FUNC_"); ok {
-			sh.importFunction(strings.TrimSuffix(f, "%%"), s)
-		} else if parse.ValidName(name) {
-			sh.vars.Scope.Vars[name] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: s}
-		}
-	}
-	for name, s := range map[string]string{
-		"IFS": " \t\n", "PS4": "+ ", "OPTIND": "1", "BASH": "/bin/bash", "BASH_VERSION": bashVersion, "HOSTNAME": "localhost",
-		"HOSTTYPE": "wasm32", "MACHTYPE": machType, "OSTYPE": "linux-gnu",
-	} {
-		if v := sh.vars.Scope.Vars[name]; v == nil || name == "IFS" || name == "OPTIND" {
-			sh.vars.Scope.Vars[name] = vars.Text(s)
-		}
-	}
-	for name, s := range map[string]string{"UID": "0", "EUID": "0"} {
-		sh.vars.Scope.Vars[name] = &vars.Variable{IsSet: true, Str: s, Attrs: vars.ReadOnly | vars.Integer}
-	}
-	sh.vars.Scope.Vars["BASH_VERSINFO"] = &vars.Variable{Kind: vars.Indexed, IsSet: true, List: sh.vars.NewArray(bashVersinfo), Attrs: vars.ReadOnly}
-	if sh.vars.Scope.Vars["PATH"] == nil {
-		sh.vars.Scope.Vars["PATH"] = vars.Text(kernel.DefaultPath)
-	}
-	if pwd := sh.vars.Scope.Vars["PWD"]; pwd == nil || pwd.Str != sh.files.Dir {
-		sh.vars.Scope.Vars["PWD"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: sh.files.Dir}
-	}
-	level, _ := sh.ex.Evaluate(sh.vars.Get("SHLVL"))
-	sh.vars.Scope.Vars["SHLVL"] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: strconv.FormatInt(level+1, 10)}
-}
-
-// subshell returns a copy of the shell in the same process. It has to be closed.
-func (sh *shell) subshell() *shell {
-	if !sh.Room(sh.size()) { // until the statement ends
-		sh.exhausted(vars.ErrMemory)
-	}
-	c := *sh
-	c.vars = sh.vars.Fork(variables{&c})
-	c.state = sh.state.Fork()
-	c.files = sh.files.Fork()
-	c.ex = expand.New(c.vars, &c.files, &c.opts, expansions{&c})
-	c.traps = map[string]string{}
-	for name, s := range sh.traps {
-		if s == "" || name == "ERR" && sh.opts.Errtrace || name == "DEBUG" && sh.opts.Functrace {
-			c.traps[name] = s
-		}
-	}
-	if len(sh.traps) > 0 {
-		c.parentTraps = sh.traps
-	}
-	c.parentJobs = slices.Clone(sh.parentJobs)
-	if len(sh.jobs) > 0 {
-		c.parentJobs = nil
-		for _, j := range sh.jobs {
-			c.parentJobs = append(c.parentJobs, *j)
-		}
-	}
-	c.jobs, c.pastJobs, c.cleanup = nil, nil, nil
-	c.depth++
-	c.jump = jump{}
-	c.loops = 0
-	c.execs, c.shared, c.random.unseeded = false, true, true
-	if !sh.opts.InheritErrexit {
-		c.trapping = false
-	}
-	return &c
-}
-
-// size returns what a subshell copies, in bytes.
-func (sh *shell) size() int64 {
-	n := len(sh.state.Functions) + len(sh.state.Aliases) + len(sh.files.FDs) + len(sh.jobs)
-	return 1024 + sh.vars.Size() + 64*int64(n)
-}
-
-// program returns the program of a process that goes on with a subshell.
-func (sh *shell) program(f func(*shell)) kernel.Program {
-	return func(ctx context.Context, p *kernel.Process) int {
-		sh.task, sh.shared = newTask(ctx, p), false
-		sh.vars.Memory = &sh.task.Memory
-		sh.Room(sh.size())
-		defer sh.Memory.End()
-		f(sh)
-		return sh.finish()
-	}
-}
-
 // stopped reports whether no more commands are to be run.
 func (sh *shell) stopped() bool { return sh.jump.kind != 0 || sh.ctx.Err() != nil }
 
-// finish runs the EXIT trap and returns the exit status.
-func (sh *shell) finish() int {
-	if sh.jump.kind != exits {
-		sh.runTraps()
-	}
-	if s := sh.traps["EXIT"]; s != "" && sh.ctx.Err() == nil {
-		delete(sh.traps, "EXIT")
-		sh.jump = jump{}
-		status := sh.status
-		sh.trapping, sh.trapStatus = true, status
-		sh.levels-- // the trap is no eval
-		sh.evalText(s)
-		if sh.jump.kind != exits {
-			sh.status = status
-		}
-	}
-	sh.files.Close()
-	if sh.killed != 0 {
-		return 128 + int(sh.killed)
-	}
-	return sh.status & 0xff
+// job is a background process of the shell.
+type job struct {
+	pid    int
+	number int
+	text   string
+	hidden bool // a process substitution
+	done   bool
+	status int
+	listed *atomic.Bool // $(jobs -p) has shown that it ended
 }
+
+// names are the names of all builtins, sorted.
+var names []string
+
+// commands are the builtins by name, those of package builtins among them. A builtin
+// returns its status.
+var commands map[string]func(*shell, []string) int

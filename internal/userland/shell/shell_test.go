@@ -134,3 +134,18 @@ func TestStopSignals(t *testing.T) {
 		t.Errorf("%d %q", got.code, got.stderr)
 	}
 }
+
+// TestSyntaxErrors: what bash has messages of its own for is an error with its line and token.
+func TestSyntaxErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"echo a\n[[ a b ]]":                "main.sh: line 2: syntax error near unexpected token `b'\nmain.sh: line 2: `[[ a b ]]'\n",
+		"if [[ a = b && ]]; then :; fi":    "main.sh: line 1: syntax error near unexpected token `]]'\nmain.sh: line 1: `if [[ a = b && ]]; then :; fi'\n",
+		"if true; echo a\nelse echo b\nfi": "main.sh: line 3: syntax error near unexpected token `fi'\nmain.sh: line 3: `fi'\n",
+		"for x in 1; do else echo b; done": "main.sh: line 1: syntax error near unexpected token `else'\nmain.sh: line 1: `for x in 1; do else echo b; done'\n",
+	} {
+		m := machine{lookup: commands.Lookup, names: commands.Names(), files: map[string]string{"/home/user/main.sh": text}}
+		if got := m.run(t, t.Context(), "", "main.sh"); got.stderr != want || got.code != 2 {
+			t.Errorf("%q: %d %q, want %q", text, got.code, got.stderr, want)
+		}
+	}
+}

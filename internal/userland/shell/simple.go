@@ -226,3 +226,20 @@ func (sh *shell) assignList(name, s string, add, assoc bool) (err error) {
 	}
 	return err
 }
+
+// declare makes a function.
+func (sh *shell) declare(c *syntax.FuncDecl) {
+	if c.Name == nil { // the parser takes "() true"
+		sh.errorf("syntax error near unexpected token `)'")
+		sh.status = 2
+		return
+	}
+	name := c.Name.Value
+	sh.status = 0
+	if old := sh.state.Functions[name]; old != nil && old.ReadOnly {
+		sh.errorf("%s: readonly function", name)
+		sh.status = 1
+		return
+	}
+	sh.state.Functions[name] = &parse.Function{Body: c.Body, Src: sh.src, Text: sh.src.Of(c.Body)}
+}

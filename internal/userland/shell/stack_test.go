@@ -99,7 +99,7 @@ func TestDeep(t *testing.T) {
 	if name := os.Getenv("CODERUNNER_DEEP"); name != "" {
 		debug.SetMaxStack(kernel.MaxStack / 2)
 		m := machine{lookup: commands.Lookup, names: commands.Names(), memory: 1 << 30, files: map[string]string{"/home/user/main.sh": deep[name]}}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		got := m.run(t, ctx, "", "main.sh")
 		fmt.Printf("ended %d %.200q %v\n", got.code, got.stderr, got.failure)
@@ -110,6 +110,7 @@ func TestDeep(t *testing.T) {
 	}
 	for name := range deep {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c := exec.Command(os.Args[0], "-test.run=^TestDeep$")
 			c.Env = append(os.Environ(), "CODERUNNER_DEEP="+name, "GOTRACEBACK=system")
 			timer := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() })

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -233,4 +234,36 @@ func showTraps(sh *shell, names []string) int {
 		fmt.Fprintf(&b, "trap -- %s %s\n", quote.Single(text), name)
 	}
 	return sh.print("trap", b.String())
+}
+
+// finish runs the EXIT trap and returns the exit status.
+func (sh *shell) finish() int {
+	if sh.jump.kind != exits {
+		sh.runTraps()
+	}
+	if s := sh.traps["EXIT"]; s != "" && sh.ctx.Err() == nil {
+		delete(sh.traps, "EXIT")
+		sh.jump = jump{}
+		status := sh.status
+		sh.trapping, sh.trapStatus = true, status
+		sh.levels-- // the trap is no eval
+		sh.evalText(s)
+		if sh.jump.kind != exits {
+			sh.status = status
+		}
+	}
+	sh.files.Close()
+	if sh.killed != 0 {
+		return 128 + int(sh.killed)
+	}
+	return sh.status & 0xff
+}
+
+// newTask returns the task of a process.
+func newTask(ctx context.Context, p *kernel.Process) *task {
+	t := &task{p: p, ctx: ctx}
+	t.Memory.FS = p.FS()
+	p.Handle(t.signal)
+	p.Reaps()
+	return t
 }

@@ -97,14 +97,17 @@ type Vars struct {
 	host  Host
 }
 
-// New returns the variables of a new shell.
-func New(m *Memory, host Host) *Vars {
-	return &Vars{Memory: m, Scope: &Scope{Vars: make(map[string]*Variable, 32)}, Plain: map[string]bool{}, token: new(token), host: host}
+// New returns the variables of a new shell, which want a host.
+func New(m *Memory) *Vars {
+	return &Vars{Memory: m, Scope: &Scope{Vars: make(map[string]*Variable, 32)}, Plain: map[string]bool{}, token: new(token)}
 }
 
-// Fork returns the variables of a subshell.
-func (vs *Vars) Fork(host Host) *Vars {
-	c := &Vars{Memory: vs.Memory, Scope: vs.Scope.clone(), Plain: maps.Clone(vs.Plain), token: new(token), host: host}
+// SetHost makes host what the variables see of their shell.
+func (vs *Vars) SetHost(host Host) { vs.host = host }
+
+// Fork returns the variables of a subshell, which want a host.
+func (vs *Vars) Fork() *Vars {
+	c := &Vars{Memory: vs.Memory, Scope: vs.Scope.clone(), Plain: maps.Clone(vs.Plain), token: new(token)}
 	vs.token = new(token)
 	return c
 }

@@ -14,13 +14,6 @@ import (
 	"coderunner/internal/userland/shell/parse"
 )
 
-// commands are the builtins by name, those of package builtins among them. A builtin
-// returns its status.
-var commands map[string]func(*shell, []string) int
-
-// names are their names, sorted.
-var names []string
-
 func init() {
 	commands = map[string]func(*shell, []string) int{
 		"eval": eval, "source": source, ".": source, "exec": exec,
