@@ -161,6 +161,10 @@ func (m *measuring) add(v reflect.Value) {
 		}
 		m.seen[v.Pointer()] = true
 		m.size += 32
+		if v.Kind() == reflect.Map && v.Type().Key().Kind() != reflect.String { // the addresses that an update has made
+			m.size += 16 * int64(v.Len())
+			return
+		}
 		if v.Kind() == reflect.Map {
 			m.size += 64 * int64(v.Len())
 			for i := v.MapRange(); i.Next(); {
