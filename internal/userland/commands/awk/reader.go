@@ -71,8 +71,10 @@ func (a *reader) record(r *run) (string, bool, error) {
 		}
 		buf := make([]byte, command.CopySize)
 		n, err := a.r.Read(buf)
-		if err := r.room(len(a.rest) + n); err != nil {
-			return "", false, err
+		if len(a.rest) > 1<<20 {
+			if err := r.c.Room(2 * len(a.rest)); err != nil {
+				return "", false, err
+			}
 		}
 		a.rest = append(a.rest[:len(a.rest):len(a.rest)], buf[:n]...)
 		if a.eof = err == io.EOF; err != nil && !a.eof {

@@ -1,4 +1,4 @@
-// Package jq is the command jq, on gojq, with the order of keys that jq keeps.
+// Package jq is the command jq, on gojq, within the limits of its process.
 package jq
 
 import (

@@ -149,15 +149,21 @@ func (j *joiner) alone(i int) {
 // group joins all lines with one key.
 func (j *joiner) group(key string) {
 	var second [][]string
+	held := int64(0)
+	defer func() { j.c.Release(held) }()
 	for j.in[1].ok && j.key(1) == key {
-		if j.c.Reserve(64) != nil {
-			j.c.Fail("%s", command.ErrMemory)
-			return
+		size := int64(48)
+		for _, field := range j.in[1].fields {
+			size += int64(len(field)) + 16
 		}
+		if err := j.c.Reserve(size); err != nil {
+			j.c.Exit(1, "%s", err)
+		}
+		held += size
 		second = append(second, j.in[1].fields)
 		j.step(1)
 	}
-	for j.in[0].ok && j.key(0) == key {
+	for j.in[0].ok && j.key(0) == key && !j.c.Stopped() {
 		if !j.o.On("v") {
 			for _, s := range second {
 				j.print(j.in[0].fields, s)
