@@ -90,18 +90,6 @@ func Defaultless(dir string) bool {
 	return exporting.Match(text) && !hasDefault.Match(text)
 }
 
-// exports reports whether the main module of a package that a specifier names is seen to
-// export a name.
-func (p *Prepared) exports(specifier, name string) bool {
-	of, ok := deps.Split(specifier)
-	name = regexp.QuoteMeta(name)
-	exported := regexp.MustCompile(`\bexport\s+(?:async\s+)?(?:class|function|const|let|var)\s*\*?\s*` + name + `\b|\bexport\s*\{(?:[^}]*[\s,])?` + name + `\s*[,}]`)
-	return ok && of.Path == "" && slices.ContainsFunc(p.Dirs, func(dir string) bool {
-		_, text := mainModule(dir)
-		return process.Unpacks(dir, of.Name) && exported.Match(text)
-	})
-}
-
 // mainModule returns the text of the module that an import of a package loads, nil if
 // that is not known, and whether it is an ES module.
 func mainModule(dir string) (esm bool, text []byte) {
