@@ -107,7 +107,7 @@ const imports = `
 	internal/process: internal/sandbox runners
 	runners: internal/netpolicy internal/project
 	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/shell internal/userland/shell/parse runners
-	runners/deno: cache internal/netpolicy internal/pool internal/process internal/project internal/recent internal/sandbox runners runners/deno/codecache runners/deno/deps runners/deno/install runners/deno/jsparse runners/deno/npm runners/deno/process runners/deno/report runners/deno/stacktrace runners/hint
+	runners/deno: cache internal/netpolicy internal/pool internal/process internal/project internal/recent internal/sandbox runners runners/deno/codecache runners/deno/deps runners/deno/install runners/deno/jsparse runners/deno/npm runners/deno/process runners/deno/stacktrace runners/hint
 	runners/deno/install: cache internal/fetch internal/process internal/recent internal/versions runners runners/deno/deps runners/deno/process runners/hint
 	runners/deno/codecache: cache internal/builder internal/recent
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse runners/deno/npm
@@ -115,9 +115,8 @@ const imports = `
 	runners/deno/jsparse: runners/deno/npm
 	runners/deno/npm:
 	runners/deno/process: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/standins
-	runners/deno/report: runners
 	runners/deno/standins: runners
-	runners/deno/stacktrace: runners/deno/jsparse runners/deno/process
+	runners/deno/stacktrace: runners/deno/jsparse
 	runners/hint:
 	runners/host: internal/procdir internal/process internal/project internal/sandbox runners
 	runners/python: cache internal/fetch internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/project internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/install runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/site runners/python/snapshots runners/python/trusted

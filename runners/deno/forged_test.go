@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"coderunner/runners"
-	"coderunner/runners/deno/report"
 	"coderunner/runners/runnertest"
 )
 
@@ -138,25 +137,25 @@ func TestReadReportIsBounded(t *testing.T) {
 		one = binary.LittleEndian.AppendUint32(one, uint32(len(field)))
 		one = append(one, field...)
 	}
-	endless := &repeated{b: one, left: 2 * report.MaxSize}
+	endless := &repeated{b: one, left: 2 * maxReport}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	rep := report.Read(endless, runners.DefaultOutput, "", nil)
+	rep := readReport(endless, runners.DefaultOutput, "", nil)
 	runtime.ReadMemStats(&after)
-	if rep.Thrown == nil || rep.Thrown.Kind != "Error" || endless.left > 0 {
+	if rep.thrown == nil || rep.thrown.kind != "Error" || endless.left > 0 {
 		t.Errorf("%.100v, %d bytes are left", rep, endless.left)
 	}
 	if live := int64(after.HeapAlloc) - int64(before.HeapAlloc); live > 64<<20 {
 		t.Errorf("%d MiB are in use", live>>20)
 	}
 	for _, broken := range []string{"?", "x\x03\x00\x00\x00abc", "r\xff\xff\xff\xff", "e\x00\x10\x00\x00"} {
-		if rep := report.Read(bytes.NewBufferString(broken), 10, "", nil); rep.Broken == nil {
+		if rep := readReport(bytes.NewBufferString(broken), 10, "", nil); rep.broken == nil {
 			t.Errorf("%q is taken for a report: %+v", broken, rep)
 		}
 	}
 	for _, half := range []string{"", "x", "x\x01\x00", "x\x01\x00\x00\x00", "r\x01\x00\x00\x00"} {
-		if rep := report.Read(bytes.NewBufferString(half), 10, "", nil); rep.Broken != nil || rep.Exit != nil {
+		if rep := readReport(bytes.NewBufferString(half), 10, "", nil); rep.broken != nil || rep.exit != nil {
 			t.Errorf("%q, as a killed process leaves it: %+v", half, rep)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
-	"coderunner/runners/deno/report"
 )
 
 // The line of the program that an error without a frame of it comes from, as far as only one
@@ -20,25 +19,25 @@ import (
 // is never settled or that a package rejects, the throw of what is not an Error or has no
 // stack, the start of a Worker that is a text, and the import of what is not there. All but
 // the last are known where there is only one.
-func (e *ending) placeOf(t *report.Thrown) (at jsparse.Use) {
-	m := unnamed.FindStringSubmatch(t.Message)
+func (e *ending) placeOf(t *thrown) (at jsparse.Use) {
+	m := unnamed.FindStringSubmatch(t.message)
 	switch {
 	case m != nil:
 		if line, column := e.program.ImportPlace(m[1], m[2]); line > 0 {
 			return jsparse.Use{Line: line, Column: column}
 		}
-	case t.Message == unresolved:
+	case t.message == unresolved:
 		if top := e.awaits(); len(top) == 1 {
 			return top[0]
 		}
-	case t.Stack == thrownAs+t.Message:
+	case t.stack == thrownAs+t.message:
 		return e.placeOfValue(t)
-	case t.Stack == t.Kind+": "+t.Message:
-		at = e.placeOfClass(t.Kind)
+	case t.stack == t.kind+": "+t.message:
+		at = e.placeOfClass(t.kind)
 	case e.workers:
 		return e.workerPlace(t)
 	}
-	if top := e.awaits(); at.Line == 0 && t.Escaped && !t.Load && len(top) == 1 {
+	if top := e.awaits(); at.Line == 0 && t.escaped && !t.load && len(top) == 1 {
 		return top[0] // of a package's promise
 	}
 	return at
@@ -60,10 +59,10 @@ func (e *ending) placeOfClass(name string) (at jsparse.Use) {
 }
 
 // placeOfValue returns the place of the throw, or of the reject, of what is not an Error.
-func (e *ending) placeOfValue(t *report.Thrown) (at jsparse.Use) {
+func (e *ending) placeOfValue(t *thrown) (at jsparse.Use) {
 	source := e.program.Source
 	throws, _ := jsparse.Uses(source, "throw")
-	if top := e.awaits(); t.Escaped && len(throws) == 0 && len(top) == 1 {
+	if top := e.awaits(); t.escaped && len(throws) == 0 && len(top) == 1 {
 		return top[0] // of a package's promise
 	}
 	rejects, _ := jsparse.Uses(source, "reject")
@@ -75,11 +74,11 @@ func (e *ending) placeOfValue(t *report.Thrown) (at jsparse.Use) {
 	if all := staticReject.FindAllStringIndex(source, 2); len(all) == 1 && len(throws) == 0 && len(rejects) == 0 && len(e.program.Imports) == 0 {
 		return useAt(source, all[0][0])
 	}
-	value, _, _ := strings.Cut(t.Message, "; a promise was rejected with it")
+	value, _, _ := strings.Cut(t.message, "; a promise was rejected with it")
 	throws = slices.DeleteFunc(throws, func(u jsparse.Use) bool {
-		return u.Next != value && !(u.Next == "{" && t.Kind == "Object") && strings.Trim(u.Next, "'\"`") != strings.Trim(value, "'\"`")
+		return u.Next != value && !(u.Next == "{" && t.kind == "Object") && strings.Trim(u.Next, "'\"`") != strings.Trim(value, "'\"`")
 	})
-	if len(throws) == 1 && (t.Escaped || len(rejects) == 0 && !others) {
+	if len(throws) == 1 && (t.escaped || len(rejects) == 0 && !others) {
 		return throws[0]
 	}
 	return at

@@ -14,6 +14,7 @@ import (
 	"coderunner/runners/deno/jsparse"
 	"coderunner/runners/deno/npm"
 	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // unloaded matches the messages of packages whose machine code could not be loaded.
@@ -116,7 +117,7 @@ func restate(e *runners.Error, message string) {
 	for l := range strings.Lines(e.Traceback) {
 		if l = strings.TrimSuffix(l, "\n"); strings.HasPrefix(l, "Caused by ") {
 			break
-		} else if frame.MatchString(l) {
+		} else if stacktrace.IsFrame(l) {
 			lines = append(lines, l)
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"coderunner/internal/netpolicy"
 	osprocess "coderunner/internal/process"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
 	"coderunner/runners/deno/process"
-	"coderunner/runners/deno/report"
 	"coderunner/runners/deno/stacktrace"
 )
 
@@ -28,14 +28,14 @@ type ending struct {
 	stdout   *runners.Capture
 	stderr   *runners.Capture
 	held     held // of stderr, where that is passed on
-	report   report.Report
+	report   report
 	shown    string               // the program's name in tracebacks
 	live     []*stacktrace.Writer // what is passed on
 	program  *jsparse.Program
-	*stacktrace.Places
-	workers bool // the program may start Workers
-	threads bool // by node:worker_threads
-	paused  bool // the process waits for the session's next program
+	stacks   *stacktrace.Map
+	workers  bool // the program may start Workers
+	threads  bool // by node:worker_threads
+	paused   bool // the process waits for the session's next program
 
 	files        []runners.LeftFile // that the program left
 	filesOmitted int
@@ -56,17 +56,17 @@ var faults = []syscall.Signal{syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGILL, s
 // only explain the status, or decide what the program could choose anyway.
 func (e *ending) outcome() *runners.Outcome {
 	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: e.exitCode, Packages: []runners.Package{}, Files: e.files, FilesOmitted: e.filesOmitted}
-	o.Displays, o.DisplaysOmitted = e.report.Shown.All()
+	o.Displays, o.DisplaysOmitted = e.report.shown.All()
 	o.Printed(e.stdout, e.stderr)
 	o.Stderr = e.withoutWorkers(o.Stderr)
-	if v := e.report.Result; v != nil && v.Text != "" && !e.exitsUnsettled() {
-		text := v.Text
-		if v.IsError {
-			text, _ = e.traceback(text)
+	if v := e.report.result; v != nil && v.text != "" && !e.exitsUnsettled() {
+		text := v.text
+		if v.isError {
+			text, _ = e.stacks.Trace(deps.Shorten(text, maxTrace))
 		} else {
-			text = e.Show(text)
+			text = e.stacks.Show(text)
 		}
-		o.Result = runners.NewValue(text, e.Show(v.JSON), e.limits.Output)
+		o.Result = runners.NewValue(text, e.stacks.Show(v.json), e.limits.Output)
 	}
 	fail := func(s runners.Status, kind, format string, a ...any) {
 		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
@@ -76,8 +76,8 @@ func (e *ending) outcome() *runners.Outcome {
 		e.killed(o, fail)
 	case e.signal != 0:
 		o.Stderr = e.died(o.Stderr, fail)
-	case e.report.Broken != nil:
-		fail(runners.Failed, "BrokenReport", "the runner's own report of how the program ended was overwritten by the program: %v", e.report.Broken)
+	case e.report.broken != nil:
+		fail(runners.Failed, "BrokenReport", "the runner's own report of how the program ended was overwritten by the program: %v", e.report.broken)
 	case e.exitCode != 0:
 		o.Status = runners.Failed
 		o.Stderr = e.failed(o, fail)
@@ -85,20 +85,20 @@ func (e *ending) outcome() *runners.Outcome {
 	switch {
 	case o.Status == runners.TimedOut:
 		o.Error.Message += e.overtime()
-	case o.Status == runners.Succeeded && e.report.Lonely && e.paused:
+	case o.Status == runners.Succeeded && e.report.lonely && e.paused:
 		o.Note = "Its server is open for later programs of the session, and for nobody else."
-	case o.Status == runners.Succeeded && e.report.Lonely:
+	case o.Status == runners.Succeeded && e.report.lonely:
 		o.Note = "Its server ended with the program. " + onlyItself
-	case o.Status == runners.Succeeded && e.report.Asks:
+	case o.Status == runners.Succeeded && e.report.asks:
 		o.Note = "It ended at a question for which stdin has no line: the argument stdin is what it reads."
-	case o.Status == runners.Succeeded && e.report.Silent && !nullable.MatchString(e.program.Source):
+	case o.Status == runners.Succeeded && e.report.silent && !nullable.MatchString(e.program.Source):
 		o.Note = "prompt() returned null, as stdin has no line: the argument stdin is what it reads."
 	}
 	if o.Status != runners.Succeeded {
 		o.Result = nil
 	}
 	for _, text := range []*string{&o.Stdout, &o.Stderr, &o.WholeStdout, &o.WholeStderr} {
-		*text = e.Show(*text)
+		*text = e.stacks.Show(*text)
 	}
 	return o
 }
@@ -117,7 +117,7 @@ var exits = regexp.MustCompile(`\b(process|Deno)\.exit\(`)
 // that asks a question without an answer.
 // Such a promise says nothing.
 func (e *ending) exitsUnsettled() bool {
-	return e.report.Result.Text == "Promise { <pending> }" && (e.report.Asks || exits.MatchString(e.program.Source))
+	return e.report.result.text == "Promise { <pending> }" && (e.report.asks || exits.MatchString(e.program.Source))
 }
 
 // fails sets an outcome's status and error.
@@ -228,17 +228,17 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 		i := all[len(all)-1][0]
 		own, words = o.Stderr[:i], o.Stderr[i:]
 	}
-	switch t := e.report.Thrown; {
-	case t != nil && (t.Escaped || words != ""):
+	switch t := e.report.thrown; {
+	case t != nil && (t.escaped || words != ""):
 		switch head, frames := e.workerError(); {
 		case head == "":
-		case t.Message == childFailed:
+		case t.message == childFailed:
 			t, own = uncaughtError(head, frames), workerFailed.ReplaceAllString(own, "")
-		case t.Stack == head || strings.HasPrefix(t.Stack, head+"\n") && !strings.Contains(t.Stack, e.Work):
-			t.Stack = head + frames + t.Stack[len(head):] // as Deno passes it on, it has none
+		case t.stack == head || strings.HasPrefix(t.stack, head+"\n") && !strings.Contains(t.stack, e.stacks.Work):
+			t.stack = head + frames + t.stack[len(head):] // as Deno passes it on, it has none
 		}
 		o.Error = e.explain(t)
-		if unallocated.MatchString(t.Message) || t.Code == "Z_MEM_ERROR" {
+		if unallocated.MatchString(t.message) || t.code == "Z_MEM_ERROR" {
 			if e.filled {
 				o.Status = runners.OutOfMemory
 			}
@@ -270,12 +270,12 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 var excerpts = regexp.MustCompile(`(?m)^.*\n *\^$\n?`)
 
 // uncaughtError returns what was thrown, of Deno's words about it.
-func uncaughtError(head, frames string) *report.Thrown {
-	t := &report.Thrown{Kind: "Error", Message: head}
+func uncaughtError(head, frames string) *thrown {
+	t := &thrown{kind: "Error", message: head}
 	if kind, message, ok := strings.Cut(head, ": "); ok && !strings.Contains(kind, " ") {
-		t.Kind, t.Message = kind, message
+		t.kind, t.message = kind, message
 	}
-	t.Stack = t.Kind + ": " + t.Message + frames
+	t.stack = t.kind + ": " + t.message + frames
 	return t
 }
 

@@ -9,7 +9,6 @@ import (
 	"coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
-	"coderunner/runners/deno/report"
 )
 
 // TestLastWords has what V8 and Rust say when they run out of memory, from
@@ -69,8 +68,8 @@ func TestEndings(t *testing.T) {
 		{"killed", "", ending{signal: syscall.SIGKILL, filled: true}, runners.Failed, "by a signal (killed)", "", false},
 		{"panic", "mine" + panic + "oh\n", ending{exitCode: 1}, runners.Failed, "Deno panicked", "mine" + panic + "oh\n", false},
 		{"panic without memory", "mine" + panic + "OS can't spawn worker thread: Resource temporarily unavailable (os error 11)\n", ending{exitCode: 1, filled: true}, runners.OutOfMemory, "limit of 128 MiB", "mine", false},
-		{"broken report", "", ending{report: report.Report{Broken: report.ErrReport}}, runners.Failed, "overwritten by the program", "", false},
-		{"broken report at the limit", "", ending{stopped: process.StopTime, report: report.Report{Broken: report.ErrReport}}, runners.TimedOut, "longer than its limit", "", false},
+		{"broken report", "", ending{report: report{broken: errReport}}, runners.Failed, "overwritten by the program", "", false},
+		{"broken report at the limit", "", ending{stopped: process.StopTime, report: report{broken: errReport}}, runners.TimedOut, "longer than its limit", "", false},
 	} {
 		e := &tt.end
 		e.limits.Memory = 128 << 20
@@ -89,21 +88,21 @@ func TestEndings(t *testing.T) {
 
 // TestOvertime has what is told of programs at their time limit.
 func TestOvertime(t *testing.T) {
-	ended := report.Report{Result: &report.Value{}}
+	ended := report{result: &value{}}
 	for _, tt := range []struct {
 		source string
 		used   int64 // ms of 10 s
-		report report.Report
+		report report
 		want   string // its beginning
 	}{
-		{"let n = 0;\nfor (const a of [1]) n++;\nwhile (n > 0) n++;", 9000, report.Report{}, "\nIt was computing (9.0 s of processor time), as in a loop without an end: its loop is in line 3."},
-		{"for (let i = 0; i < 5; i--) {}\nfor (;;) {}\n", 3000, report.Report{}, "\nIt was computing (3.0 s of processor time), as in a loop without an end: its loops are in the lines 1, 2."},
-		{"/(a+)+$/.test(a)", 9000, report.Report{}, "\nIt was computing (9.0 s of processor time), as in a loop without an end."},
-		{"await new Promise((ok) => setTimeout(ok, 1e6))", 50, report.Report{}, "\nIt was waiting"},
-		{"await f()", 700, report.Report{}, ""},
+		{"let n = 0;\nfor (const a of [1]) n++;\nwhile (n > 0) n++;", 9000, report{}, "\nIt was computing (9.0 s of processor time), as in a loop without an end: its loop is in line 3."},
+		{"for (let i = 0; i < 5; i--) {}\nfor (;;) {}\n", 3000, report{}, "\nIt was computing (3.0 s of processor time), as in a loop without an end: its loops are in the lines 1, 2."},
+		{"/(a+)+$/.test(a)", 9000, report{}, "\nIt was computing (9.0 s of processor time), as in a loop without an end."},
+		{"await new Promise((ok) => setTimeout(ok, 1e6))", 50, report{}, "\nIt was waiting"},
+		{"await f()", 700, report{}, ""},
 		{"setInterval(f, 100)", 9000, ended, "\n" + leftOpen},
 		{"describe('a', () => { it.only('b', f) })", 50, ended, "\nIt was waiting"},
-		{"serve(f)", 50, report.Report{Served: true, Result: ended.Result}, "\n" + onlyItself},
+		{"serve(f)", 50, report{served: true, result: ended.result}, "\n" + onlyItself},
 	} {
 		e := ending{program: jsparse.Plain(tt.source), report: tt.report, limits: runners.Limits{Timeout: 10 * time.Second}, used: runners.Usage{CPUMS: tt.used}}
 		if got := e.overtime(); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {

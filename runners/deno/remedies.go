@@ -49,8 +49,8 @@ func (j *job) remedy(ctx context.Context, end *ending, o *runners.Outcome) *reme
 
 // claimsUnloaded reports whether the process says that the program could not be loaded.
 func (e *ending) claimsUnloaded() bool {
-	t := e.report.Thrown
-	return e.stopped == "" && e.signal == 0 && t != nil && t.Escaped && t.Load
+	t := e.report.thrown
+	return e.stopped == "" && e.signal == 0 && t != nil && t.escaped && t.load
 }
 
 // unloadable reports whether the program cannot be loaded. The claim of the process that

@@ -49,7 +49,7 @@ func (s *continuing) replay(ctx context.Context, n int, left *time.Duration) (wh
 		return "ended its process", nil
 	case o.Status != runners.Succeeded && !e.Failed:
 		return "failed: " + deps.Shorten(o.Error.Message, 200), nil
-	case !slices.Equal(end.report.Variables(), e.Names):
+	case !slices.Equal(end.report.variables(), e.Names):
 		return "did not declare the same variables", nil
 	}
 	return "", nil

@@ -69,7 +69,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, j.ready.Installed...), end.used
-	r.reached(o, j.net, end.report.Refused)
+	r.reached(o, j.net, end.report.refused)
 	j.placed(o)
 	j.explain(o)
 	switch {

@@ -123,7 +123,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	o := end.outcome()
 	end.release(o)
 	o.Packages, o.Usage = append(o.Packages, s.ready.Installed...), end.used
-	s.Runner.reached(o, s.net, end.report.Refused)
+	s.Runner.reached(o, s.net, end.report.refused)
 	s.placed(o)
 	s.job.explain(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
@@ -294,15 +294,15 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 // keep keeps the process and writes what another one needs to Session.Save.
 func (s *continuing) keep(end *ending, succeeded bool, files []runners.SessionFile) error {
 	session := s.req.Session
-	s.report.Variables, s.report.VariablesOmitted = end.report.Names, end.report.More
-	if !end.paused || end.report.Exit == nil || session.Rollback && !succeeded {
+	s.report.Variables, s.report.VariablesOmitted = end.report.names, end.report.more
+	if !end.paused || end.report.exit == nil || session.Rollback && !succeeded {
 		return s.drop(nil)
 	}
 	k := s.k
 	k.state, k.files = session.After, files
 	k.earlier = append(slices.Clip(s.earlier), earlier{
 		Language: s.req.Language, Code: s.req.Code, Filename: s.req.Filename, Packages: s.req.Packages, Args: s.req.Args,
-		Stdin: string(s.stdin.taken()), Failed: end.exitCode != 0, Names: end.report.Variables(), Files: s.given(),
+		Stdin: string(s.stdin.taken()), Failed: end.exitCode != 0, Names: end.report.variables(), Files: s.given(),
 	})
 	s.report.Kept = true
 	switch last := k.earlier[len(k.earlier)-1]; {
@@ -328,6 +328,17 @@ func (s *continuing) keep(end *ending, succeeded bool, files []runners.SessionFi
 		return fmt.Errorf("save the session's programs: %w", err)
 	}
 	return nil
+}
+
+// variables returns the names of the variables, and how many more there are.
+func (rep *report) variables() (names []string) {
+	for _, v := range rep.names {
+		names = append(names, v.Name)
+	}
+	if rep.more > 0 {
+		names = append(names, strconv.Itoa(rep.more))
+	}
+	return names
 }
 
 // typed reports whether a file may have types.

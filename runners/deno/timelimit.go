@@ -14,8 +14,6 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
 	"coderunner/runners/deno/process"
-	"coderunner/runners/deno/report"
-	"coderunner/runners/deno/stacktrace"
 )
 
 // attend sends an instance its orders and waits for the end of the program, which it
@@ -48,7 +46,7 @@ func (j *job) attend(ctx context.Context, in *process.Instance, load bool) *endi
 		tell = nil
 	}
 	if p.Report != nil {
-		readers.Go(func() { end.report = report.Read(p.Report, end.limits.Output, j.nonce, tell) })
+		readers.Go(func() { end.report = readReport(p.Report, end.limits.Output, j.nonce, tell) })
 	}
 	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
 	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
@@ -71,7 +69,7 @@ func (j *job) attend(ctx context.Context, in *process.Instance, load bool) *endi
 		p.Collect(&readers)
 	}
 	if p.Report == nil {
-		end.report = report.ReadFile(in.Dir.Report(), end.limits.Output)
+		end.report = readReportFile(in.Dir.Report(), end.limits.Output)
 	}
 	if unread && in.Key != "" && p.Stopped() == "" {
 		return nil
@@ -121,7 +119,7 @@ func (end *ending) await(in *process.Instance, over <-chan struct{}, pause func(
 // newEnding returns the ending of a program that an instance will run.
 func (j *job) newEnding(in *process.Instance) *ending {
 	end := &ending{
-		limits: j.req.Limits, shown: j.shown, program: j.program, Places: stacktrace.New(in.Dir.Work(), in.Config.Cache.Root(), j.script, stacktrace.NewScript(j.shown, j.program), j.scripts),
+		limits: j.req.Limits, shown: j.shown, program: j.program, stacks: j.newStacks(in),
 		workers: j.workers() || in.Workers, threads: j.ready.Uses.Workers || j.imports("worker_threads"), free: process.Unconfined(j.leases.Config.Policy),
 	}
 	req := j.req
@@ -140,14 +138,14 @@ func (j *job) newEnding(in *process.Instance) *ending {
 
 // placed returns what passes on to w what the program prints.
 func (e *ending) placed(w io.Writer) io.Writer {
-	p := &stacktrace.Writer{To: w, Places: e.Places}
+	p := e.stacks.NewWriter(w)
 	e.live = append(e.live, p)
 	return p
 }
 
 // release passes on the rest of what the program has printed, as the outcome has it.
 func (e *ending) release(o *runners.Outcome) {
-	e.held.release(o.Stderr, func(text string) string { return e.Show(e.withoutWorkers(text)) })
+	e.held.release(o.Stderr, func(text string) string { return e.stacks.Show(e.withoutWorkers(text)) })
 	for _, p := range e.live {
 		p.End()
 	}
@@ -157,12 +155,12 @@ func (e *ending) release(o *runners.Outcome) {
 func (e *ending) conclude(p *osprocess.Process) {
 	e.stopped, e.filled = p.Stopped(), p.Filled()
 	switch {
-	case e.paused && e.report.Exit == nil:
+	case e.paused && e.report.exit == nil:
 		e.exitCode = 1 // the report is broken
 	case e.paused:
-		e.exitCode = *e.report.Exit
+		e.exitCode = *e.report.exit
 	case e.stopped == stopDone:
-		e.stopped, e.exitCode = "", *e.report.Exit
+		e.stopped, e.exitCode = "", *e.report.exit
 	default:
 		e.exitCode, e.signal = p.Exit()
 	}
@@ -187,9 +185,9 @@ const maxLoops = 3
 func (e *ending) overtime() string {
 	limit, used := e.limits.Timeout.Milliseconds(), e.used.CPUMS
 	switch {
-	case e.report.Served:
+	case e.report.served:
 		return "\n" + onlyItself
-	case (e.report.Result != nil || len(e.report.Names) > 0) && !tested.MatchString(e.program.Source): // these come at its end
+	case (e.report.result != nil || len(e.report.names) > 0) && !tested.MatchString(e.program.Source): // these come at its end
 		return "\n" + leftOpen
 	case 8*used >= limit: // others may want the processors, too
 		return fmt.Sprintf("\nIt was computing (%.1f s of processor time), %s", float64(used)/1000, e.loops())

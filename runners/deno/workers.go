@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"coderunner/runners/deno/jsparse"
-	"coderunner/runners/deno/process"
-	"coderunner/runners/deno/report"
 )
 
 // workerFailed matches Deno's message about an error that ended a Worker, which it prints
@@ -33,7 +31,7 @@ func (e *ending) withoutWorkers(text string) string {
 		if e.threads {
 			return ""
 		}
-		return e.Clean(message)
+		return e.stacks.Clean(message)
 	})
 }
 
@@ -64,10 +62,10 @@ const evalLines = 4
 // inTexts returns the frames of a Worker's error with places in the program for those in a
 // text, if that is its only template of a Worker.
 func (e *ending) inTexts(frames string) string {
-	if e.Places == nil || strings.Contains(frames, e.Work) {
+	if e.stacks == nil || strings.Contains(frames, e.stacks.Work) {
 		return frames
 	}
-	source, main := e.program.Source, process.FileURL(e.Work)+"/"+e.Main
+	source, main := e.program.Source, e.stacks.URL+"/"+e.stacks.Main
 	if all := workerText.FindAllStringIndex(source, 2); len(all) == 1 {
 		before := strings.Count(source[:all[0][0]], "\n")
 		return inText.ReplaceAllStringFunc(frames, func(found string) string {
@@ -83,10 +81,10 @@ func (e *ending) inTexts(frames string) string {
 }
 
 // workerPlace returns where a program starts its only Worker, if that has thrown.
-func (e *ending) workerPlace(t *report.Thrown) (at jsparse.Use) {
+func (e *ending) workerPlace(t *thrown) (at jsparse.Use) {
 	source := e.program.Source
 	all := newWorker.FindAllStringIndex(source, 2)
-	if head, _ := e.workerError(); len(all) != 1 || head == "" || !strings.HasPrefix(t.Stack, head) {
+	if head, _ := e.workerError(); len(all) != 1 || head == "" || !strings.HasPrefix(t.stack, head) {
 		return at
 	}
 	return useAt(source, all[0][0])

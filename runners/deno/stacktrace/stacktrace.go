@@ -1,12 +1,10 @@
-// Package stacktrace has the stacks and messages of a program be about the program's own text,
-// where Deno's are about a copy with edits in a directory of ours.
+// Package stacktrace has the stacks of JavaScript's errors in the words of the program: its
+// own names, lines and columns for what Deno was given instead, and no directory of ours.
 package stacktrace
 
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"maps"
 	"net/url"
 	"os"
 	"regexp"
@@ -15,7 +13,6 @@ import (
 	"sync"
 
 	"coderunner/runners/deno/jsparse"
-	"coderunner/runners/deno/process"
 )
 
 // Script is a program as the frames of stacks have it.
@@ -25,14 +22,16 @@ type Script struct {
 	lines   func() int // of the program
 }
 
+// NewScript returns a program by its name in tracebacks.
 func NewScript(shown string, p *jsparse.Program) Script {
 	return Script{shown, p, sync.OnceValue(p.Lines)}
 }
 
-// Places tells what the places in stacks are in the program's own text. Its methods are
+// Map tells what the places in stacks are in the program's own text. Its methods are
 // safe for concurrent use.
-type Places struct {
+type Map struct {
 	Work    string            // the working directory
+	URL     string            // its URL, as Deno writes it
 	Cache   string            // the cache's root, "" if frames may show it
 	Main    string            // the program's name in stacks
 	Scripts map[string]Script // by their names in stacks: the program, and those of its session's earlier calls
@@ -41,26 +40,17 @@ type Places struct {
 	printed *regexp.Regexp
 }
 
-// newPlaces returns the places of a program in a working directory. Earlier are those of its
-// session.
-func New(work, cache, main string, program Script, earlier map[string]Script) *Places {
-	l := &Places{Work: work, Cache: cache, Main: main, Scripts: map[string]Script{}}
-	maps.Copy(l.Scripts, earlier)
-	l.Scripts[main] = program
-	return l
-}
-
 // Clean removes the working directory's path from a text.
-func (l *Places) Clean(text string) string {
-	for _, prefix := range []string{process.FileURL(l.Work) + "/", l.Work + string(os.PathSeparator)} {
+func (l *Map) Clean(text string) string {
+	for _, prefix := range []string{l.URL + "/", l.Work + string(os.PathSeparator)} {
 		text = strings.ReplaceAll(text, prefix, "")
 	}
 	return text
 }
 
-// At returns a place in the working directory as the program's text has it, and its line, 0
+// at returns a place in the working directory as the program's text has it, and its line, 0
 // if that is not the program's. Edited reports whether the text there is an edit.
-func (l *Places) At(name, line, column string) (text string, n int, edited bool) {
+func (l *Map) at(name, line, column string) (text string, n int, edited bool) {
 	name, err := url.PathUnescape(name) // of a session's later call, the number is after %23
 	s, ok := l.Scripts[name]
 	if err != nil || !ok {
@@ -82,7 +72,7 @@ func (l *Places) At(name, line, column string) (text string, n int, edited bool)
 }
 
 // has reports whether a text has a directory of ours.
-func (l *Places) has(text []byte) bool {
+func (l *Map) has(text []byte) bool {
 	return bytes.Contains(text, []byte(l.Work)) || l.Cache != "" && bytes.Contains(text, []byte(l.Cache))
 }
 
@@ -92,7 +82,7 @@ var wrappedFrame = regexp.MustCompile(`( at require \(node:module:\d+:\d+\))\n +
 
 // Show returns what a program has printed, with the places in its files as tracebacks have
 // them, and those in packages as in node_modules.
-func (l *Places) Show(text string) string {
+func (l *Map) Show(text string) string {
 	if l == nil || !l.has([]byte(text)) {
 		return text
 	}
@@ -102,7 +92,7 @@ func (l *Places) Show(text string) string {
 		if m[1] == "" {
 			return "node_modules/" + m[4] + m[5]
 		}
-		if text, _, _ := l.At(m[1], m[2], m[3]); text != "" {
+		if text, _, _ := l.at(m[1], m[2], m[3]); text != "" {
 			return text
 		}
 		return m[1] + ":" + m[2] + ":" + m[3]
@@ -110,7 +100,7 @@ func (l *Places) Show(text string) string {
 }
 
 // frames returns what matches these places.
-func (l *Places) frames() *regexp.Regexp {
+func (l *Map) frames() *regexp.Regexp {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.printed == nil {
@@ -124,50 +114,58 @@ func (l *Places) frames() *regexp.Regexp {
 	return l.printed
 }
 
-// placed passes on what a program prints, as places shows it.
-type Writer struct {
-	To io.Writer
-	*Places
-	rest []byte // the beginning of what may be a place
-}
+var (
+	spot    = regexp.MustCompile(`(^|[\s(])([^\s()'":]+):(\d+):(\d+)`)
+	frame   = regexp.MustCompile(`^\s+at `)
+	linked  = regexp.MustCompile(`(?s)\s+at (file:\S+?:\d+:\d+)$`) // V8 puts the position into the message
+	flagged = regexp.MustCompile(`, run again with the (--allow-\w+) flag`)
+	wrapper = regexp.MustCompile(`^\s+at \S+:7:9$`) // the frame of the module that Deno makes for a CommonJS file
+)
 
-// MaxPlace bounds rest, in bytes.
-const MaxPlace = 4096
+// maxFrames bounds a traceback, in lines.
+const maxFrames = 200
 
-// unended matches the beginning of a place in a file at the end of a text.
-var unended = regexp.MustCompile(`file:///[^\s()'"]*$`)
+// IsFrame reports whether a line of a stack is a frame.
+func IsFrame(line string) bool { return frame.MatchString(line) }
 
-// Write implements io.Writer.
-func (p *Writer) Write(b []byte) (int, error) {
-	if len(p.rest) == 0 && !bytes.Contains(b, []byte("file:///")) && !p.has(b) {
-		return p.To.Write(b)
-	}
-	text := append(p.rest, b...)
-	tail := text[max(0, len(text)-MaxPlace):]
-	p.rest = nil
-	if m := unended.FindIndex(tail); m != nil && m[0] > 0 {
-		p.rest = append(p.rest, tail[m[0]:]...)
-	} else if m != nil && len(text) < MaxPlace {
-		p.rest = text
-	}
-	if err := p.pass(text[:len(text)-len(p.rest)]); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
+// Unlinked returns a message without the place that V8 puts at its end.
+func Unlinked(message string) string { return linked.ReplaceAllString(message, "") }
 
-func (p *Writer) pass(text []byte) error {
-	if len(text) == 0 {
-		return nil
+// Trace reduces a stack to frames in the program's files, with the lines and
+// columns of its source. Line is the first one in the program.
+func (l *Map) Trace(stack string) (text string, line int) {
+	lines := strings.Split(flagged.ReplaceAllString(strings.TrimSpace(stack), ""), "\n")
+	if len(lines) > maxFrames {
+		lines = append(lines[:maxFrames], "    …")
 	}
-	_, err := io.WriteString(p.To, p.Show(string(text)))
-	return err
-}
-
-// End passes on what is left.
-func (p *Writer) End() {
-	if len(p.rest) > 0 {
-		_ = p.pass(p.rest)
-		p.rest = nil
+	var kept []string
+	for _, row := range lines {
+		inside := l.Clean(row)
+		if frame.MatchString(row) && inside == row {
+			continue // Deno's, a package's or ours
+		}
+		if m := linked.FindStringIndex(row); m != nil && !frame.MatchString(row) {
+			// V8 puts the position into the message.
+			inside = l.Clean(row[:m[0]]) + "\n    at " + l.Clean(strings.TrimSpace(row[m[0]:])[len("at "):])
+		}
+		if wrapper.MatchString(inside) && len(kept) > 0 && strings.Contains(kept[len(kept)-1], " at Object.<anonymous> (") {
+			continue // Deno's module around a CommonJS file
+		}
+		ours := false
+		inside = spot.ReplaceAllStringFunc(inside, func(found string) string {
+			m := spot.FindStringSubmatch(found)
+			at, n, edited := l.at(m[2], m[3], m[4])
+			if at == "" {
+				return found
+			}
+			if ours = edited; line == 0 {
+				line = n
+			}
+			return m[1] + at
+		})
+		if !ours || !frame.MatchString(row) {
+			kept = append(kept, inside)
+		}
 	}
+	return strings.Join(kept, "\n"), line
 }

@@ -1,6 +1,4 @@
-// Package report reads what the bootstrap reports of a program. All of it is a claim: the
-// program may have written it.
-package report
+package deno
 
 import (
 	"bufio"
@@ -15,39 +13,39 @@ import (
 	"coderunner/runners"
 )
 
-// Report is the bootstrap's report of the end of a program. A record is a letter
+// report is the bootstrap's report of the end of a program. A record is a letter
 // and fields, each after its length in four bytes, little-endian.
 //
 // The program shares the realm and can write reports, too. So a report decides
 // only what the program could decide anyway by returning, throwing or exiting,
 // and sizes are bounded before anything is allocated.
-type Report struct {
-	Result  *Value
-	Thrown  *Thrown            // by an uncaught error; the last one
-	Exit    *int               // the exit code, if the program is over
-	Names   []runners.Variable // of a session, at most runners.MaxVariables
-	More    int                // names that are left out
-	Shown   *runners.Displays
-	Served  bool     // it listened where only it reaches itself
-	Lonely  bool     // it still does, and has not called its servers
-	Refused []string // destinations, HOST or HOST:PORT, that Deno refused
-	Silent  bool     // a prompt() of its found no line
-	Asks    bool     // a question of its waits for a line that stdin does not have
-	Broken  error    // the bootstrap did not write it
+type report struct {
+	result  *value
+	thrown  *thrown            // by an uncaught error; the last one
+	exit    *int               // the exit code, if the program is over
+	names   []runners.Variable // of a session, at most runners.MaxVariables
+	more    int                // names that are left out
+	shown   *runners.Displays
+	served  bool     // it listened where only it reaches itself
+	lonely  bool     // it still does, and has not called its servers
+	refused []string // destinations, HOST or HOST:PORT, that Deno refused
+	silent  bool     // a prompt() of its found no line
+	asks    bool     // a question of its waits for a line that stdin does not have
+	broken  error    // the bootstrap did not write it
 }
 
-// Value is that of the last expression.
-type Value struct {
-	Text, JSON string
-	IsError    bool
+// value is that of the last expression.
+type value struct {
+	text, json string
+	isError    bool
 }
 
-// Thrown is an error that ended the program.
-type Thrown struct {
-	Kind, Message, Stack, Code string
+// thrown is an error that ended the program.
+type thrown struct {
+	kind, message, stack, code string
 
-	Escaped bool // the program's import rejected with it; else a listener got it
-	Load    bool // claimed: the program could not be loaded
+	escaped bool // the program's import rejected with it; else a listener got it
+	load    bool // claimed: the program could not be loaded
 }
 
 // Bounds of the fields, in bytes. bootstrap.js counts UTF-16 units and adds an
@@ -60,32 +58,32 @@ const (
 	maxRefused = 20
 	// maxReport bounds all of a report. A program may have many errors that its
 	// own listeners handle.
-	MaxSize = 64 << 20
+	maxReport = 64 << 20
 )
 
-var ErrReport = errors.New("it is not what the runner wrote")
+var errReport = errors.New("it is not what the runner wrote")
 
 // readReport reads a report. It reads r to its end, so that no writer blocks on a
 // full pipe. Room bounds the result, in characters. Over, if not nil, is called at
 // most once, when the program is over. The end of a session's program has the nonce
 // of its orders, so that an earlier program cannot have prepared it.
-func Read(r io.Reader, room int64, nonce string, over func()) Report {
-	var rep Report
-	rd := &reportReader{r: bufio.NewReader(io.LimitReader(r, MaxSize)), room: 3*room + 3, nonce: nonce}
-	for rep.Exit == nil && rep.Broken == nil {
+func readReport(r io.Reader, room int64, nonce string, over func()) report {
+	var rep report
+	rd := &reportReader{r: bufio.NewReader(io.LimitReader(r, maxReport)), room: 3*room + 3, nonce: nonce}
+	for rep.exit == nil && rep.broken == nil {
 		more, err := rd.record(&rep)
 		if err != nil {
-			rep.Broken = err
+			rep.broken = err
 		}
 		if !more {
 			break
 		}
 	}
-	if rep.Exit != nil || rep.Broken != nil && nonce != "" {
+	if rep.exit != nil || rep.broken != nil && nonce != "" {
 		if over != nil {
 			over()
 		} else {
-			rep.Exit = nil // the bootstrap was not asked for it
+			rep.exit = nil // the bootstrap was not asked for it
 		}
 	}
 	_, _ = io.Copy(io.Discard, r)
@@ -101,7 +99,7 @@ type reportReader struct {
 
 // record reads one record and reports whether another may follow. A killed
 // process may leave half a record, which is not an error.
-func (d *reportReader) record(rep *Report) (more bool, err error) {
+func (d *reportReader) record(rep *report) (more bool, err error) {
 	var kind [1]byte
 	if _, err := io.ReadFull(d.r, kind[:]); err != nil {
 		return false, nil
@@ -128,7 +126,7 @@ func (d *reportReader) record(rep *Report) (more bool, err error) {
 	case 'd':
 		fields, err = d.fields(maxShort, maxShown, maxLong)
 	default:
-		err = fmt.Errorf("%w: a record of kind %q", ErrReport, kind[0])
+		err = fmt.Errorf("%w: a record of kind %q", errReport, kind[0])
 	}
 	if fields == nil {
 		return false, err
@@ -140,48 +138,48 @@ func (d *reportReader) record(rep *Report) (more bool, err error) {
 }
 
 // add adds a record to the report.
-func (rep *Report) add(kind byte, fields []string) error {
+func (rep *report) add(kind byte, fields []string) error {
 	switch kind {
 	case 'r':
-		rep.Result = &Value{Text: fields[0], JSON: fields[1], IsError: fields[2] != ""}
+		rep.result = &value{text: fields[0], json: fields[1], isError: fields[2] != ""}
 	case 'd':
-		if rep.Shown == nil {
-			rep.Shown = new(runners.Displays)
+		if rep.shown == nil {
+			rep.shown = new(runners.Displays)
 		}
-		if rep.Shown.Add(fields[0], fields[1], fields[2]) != nil {
-			_ = rep.Shown.Add("", "", "") // counted
+		if rep.shown.Add(fields[0], fields[1], fields[2]) != nil {
+			_ = rep.shown.Add("", "", "") // counted
 		}
 	case 's':
-		rep.Served, rep.Lonely = true, fields[0] != ""
+		rep.served, rep.lonely = true, fields[0] != ""
 	case 'n':
-		if len(rep.Refused) < maxRefused {
-			rep.Refused = append(rep.Refused, strings.ToValidUTF8(fields[0], ""))
+		if len(rep.refused) < maxRefused {
+			rep.refused = append(rep.refused, strings.ToValidUTF8(fields[0], ""))
 		}
 	case 'q':
-		rep.Silent, rep.Asks = rep.Silent || fields[0] == "0", rep.Asks || fields[0] != "0"
+		rep.silent, rep.asks = rep.silent || fields[0] == "0", rep.asks || fields[0] != "0"
 	case 'v':
 		rep.variable(fields[0], fields[1])
 	case 'x':
 		n, err := strconv.Atoi(fields[0])
 		if err != nil {
-			return fmt.Errorf("%w: an exit code that is not a number", ErrReport)
+			return fmt.Errorf("%w: an exit code that is not a number", errReport)
 		}
 		n &= 0xff // as the system has it
-		rep.Exit = &n
+		rep.exit = &n
 	default:
-		rep.Thrown = &Thrown{Kind: fields[0], Message: fields[1], Stack: fields[2], Code: fields[3], Load: fields[4] != "", Escaped: kind == 't'}
+		rep.thrown = &thrown{kind: fields[0], message: fields[1], stack: fields[2], code: fields[3], load: fields[4] != "", escaped: kind == 't'}
 	}
 	return nil
 }
 
 // variable adds a variable of a session, or a number of others.
-func (rep *Report) variable(name, kind string) {
+func (rep *report) variable(name, kind string) {
 	switch n, err := strconv.Atoi(kind); {
 	case name == "" && err == nil:
-		rep.More = min(max(n, 0), 1e6)
-	case len(rep.Names) < runners.MaxVariables:
+		rep.more = min(max(n, 0), 1e6)
+	case len(rep.names) < runners.MaxVariables:
 		clip := func(s string) string { return runners.Clip(strings.ToValidUTF8(s, ""), runners.MaxVariableText) }
-		rep.Names = append(rep.Names, runners.Variable{Name: clip(name), Type: clip(kind)})
+		rep.names = append(rep.names, runners.Variable{Name: clip(name), Type: clip(kind)})
 	}
 }
 
@@ -196,7 +194,7 @@ func (d *reportReader) fields(limits ...int64) ([]string, error) {
 		}
 		n := int64(binary.LittleEndian.Uint32(length[:]))
 		if n > limit {
-			return nil, fmt.Errorf("%w: a field of %d bytes, where %d are the most", ErrReport, n, limit)
+			return nil, fmt.Errorf("%w: a field of %d bytes, where %d are the most", errReport, n, limit)
 		}
 		var b strings.Builder // grows with what is read, not with the claimed size
 		if _, err := io.CopyN(&b, d.r, n); err != nil {
@@ -208,22 +206,11 @@ func (d *reportReader) fields(limits ...int64) ([]string, error) {
 }
 
 // readReportFile reads a report from a file, where there are no named pipes.
-func ReadFile(name string, room int64) Report {
+func readReportFile(name string, room int64) report {
 	f, err := os.Open(name)
 	if err != nil {
-		return Report{} // the process ended before it opened the report
+		return report{} // the process ended before it opened the report
 	}
 	defer f.Close()
-	return Read(f, room, "", nil)
-}
-
-// Variables returns the names of the variables, and how many more there are.
-func (rep *Report) Variables() (names []string) {
-	for _, v := range rep.Names {
-		names = append(names, v.Name)
-	}
-	if rep.More > 0 {
-		names = append(names, strconv.Itoa(rep.More))
-	}
-	return names
+	return readReport(f, room, "", nil)
 }
