@@ -55,9 +55,8 @@ func (in *instance) policy() runners.Policy {
 	if in.variant.asks {
 		p = asking(p)
 	}
-	if read, deny := in.variant.layout.Grants(); len(read) > 0 && !p.Read.All && !p.DenyRead.All {
+	if read := in.variant.layout.Grants(); len(read) > 0 && !p.Read.All && !p.DenyRead.All {
 		p.Read.List = slices.Concat(p.Read.List, read)
-		p.DenyRead.List = slices.Concat(p.DenyRead.List, deny)
 	}
 	return p
 }
