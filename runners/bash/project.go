@@ -56,21 +56,6 @@ func (j *job) walkProject(dir string, f func(name string)) {
 	})
 }
 
-// projectStartsPython reports whether a script of the project, which this one may run, may
-// start Python.
-func (j *job) projectStartsPython() (starts bool) {
-	if j.req.Project == nil || !strings.Contains(j.req.Code, "sh") && !strings.Contains(j.req.Code, "source") && !strings.Contains(j.req.Code, ". ") {
-		return false
-	}
-	j.walkProject(".", func(name string) {
-		if ext := path.Ext(name); !starts && (ext == ".sh" || ext == ".bash") {
-			text, _ := j.req.Project.ReadFile(name, maxScript)
-			starts = startsPython.Match(text)
-		}
-	})
-	return starts
-}
-
 // pythonFile matches names of Python files.
 var pythonFile = regexp.MustCompile(`[\w./-]+\.py\b`)
 

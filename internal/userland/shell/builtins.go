@@ -23,11 +23,11 @@ var names []string
 
 func init() {
 	commands = map[string]func(*shell, []string) int{
-		"eval": (*shell).eval, "source": (*shell).source, ".": (*shell).source, "exec": (*shell).exec,
-		"exit": (*shell).exit, "logout": (*shell).exit, "return": (*shell).returnBuiltin,
-		"break": (*shell).breakBuiltin, "continue": (*shell).breakBuiltin, "shift": (*shell).shift,
-		"trap": (*shell).trapBuiltin, "kill": (*shell).kill, "wait": (*shell).wait, "jobs": (*shell).jobsBuiltin, "disown": (*shell).disown,
-		"caller": (*shell).caller, "help": (*shell).help,
+		"eval": eval, "source": source, ".": source, "exec": exec,
+		"exit": exit, "logout": exit, "return": returnFrom,
+		"break": breakLoop, "continue": breakLoop, "shift": shift,
+		"trap": trapSet, "kill": kill, "wait": wait, "jobs": listJobs, "disown": disown,
+		"caller": caller, "help": help,
 	}
 	for name, f := range builtins.Table {
 		commands[name] = func(sh *shell, args []string) int { return f(face{sh}, args) }
@@ -35,7 +35,7 @@ func init() {
 	names = slices.Sorted(maps.Keys(commands))
 }
 
-func (sh *shell) eval(args []string) int {
+func eval(sh *shell, args []string) int {
 	if args = args[1:]; len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
@@ -50,7 +50,7 @@ func (sh *shell) eval(args []string) int {
 }
 
 // source is . and source: it runs a file in this shell.
-func (sh *shell) source(args []string) int {
+func source(sh *shell, args []string) int {
 	if args = args[1:]; len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
@@ -97,7 +97,7 @@ func (sh *shell) source(args []string) int {
 const maxScript = 16 << 20
 
 // exec replaces the shell by a program.
-func (sh *shell) exec(args []string) int {
+func exec(sh *shell, args []string) int {
 	args = args[1:]
 	env, name := sh.environ(), ""
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -147,7 +147,7 @@ func (sh *shell) exec(args []string) int {
 	return sh.status
 }
 
-func (sh *shell) exit(args []string) int {
+func exit(sh *shell, args []string) int {
 	status := sh.before
 	if sh.trapping {
 		status = sh.trapStatus
@@ -167,7 +167,7 @@ func (sh *shell) exit(args []string) int {
 	return status
 }
 
-func (sh *shell) returnBuiltin(args []string) int {
+func returnFrom(sh *shell, args []string) int {
 	if len(sh.calls) == 0 {
 		sh.errorf("return: can only `return' from a function or sourced script")
 		return 2
@@ -185,7 +185,7 @@ func (sh *shell) returnBuiltin(args []string) int {
 	return status
 }
 
-func (sh *shell) breakBuiltin(args []string) int {
+func breakLoop(sh *shell, args []string) int {
 	if sh.loops == 0 {
 		sh.errorf("%s: only meaningful in a `for', `while', or `until' loop", args[0])
 		return 0
@@ -216,7 +216,7 @@ func (sh *shell) breakBuiltin(args []string) int {
 	return 0
 }
 
-func (sh *shell) shift(args []string) int {
+func shift(sh *shell, args []string) int {
 	n := 1
 	if len(args) > 1 {
 		var err error
@@ -237,7 +237,7 @@ func (sh *shell) shift(args []string) int {
 	return 0
 }
 
-func (sh *shell) disown(args []string) int {
+func disown(sh *shell, args []string) int {
 	for _, a := range args[1:] {
 		if j := sh.job(a); j != nil {
 			sh.jobs = slices.DeleteFunc(sh.jobs, func(x *job) bool { return x == j })
@@ -249,7 +249,7 @@ func (sh *shell) disown(args []string) int {
 	return 0
 }
 
-func (sh *shell) caller(args []string) int {
+func caller(sh *shell, args []string) int {
 	n := 0
 	if len(args) > 1 {
 		n, _ = strconv.Atoi(args[1])
@@ -275,7 +275,7 @@ func (sh *shell) caller(args []string) int {
 	return sh.print("caller", fmt.Sprintf("%d %s %s\n", c.line, name, file))
 }
 
-func (sh *shell) help([]string) int {
+func help(sh *shell, _ []string) int {
 	return sh.print("help", "GNU bash, version "+bashVersion+" (coderunner)\nBuiltins: "+strings.Join(names, " ")+
 		"\nCommands: see /bin; `COMMAND --help' explains many of them.\n")
 }

@@ -139,7 +139,7 @@ func (sh *shell) setLoop(name, s string) error {
 func (sh *shell) countingLoop(l *syntax.CStyleLoop, do []*syntax.Stmt) {
 	sh.status = 0
 	arithm := func(x syntax.ArithmExpr, part int) (int64, bool) {
-		n, err := sh.arithmCommand(x, func() string { return sh.loopPart(l, x, part) })
+		n, err := sh.arithmCommand(x, func() string { return loopPart(sh.src, l, x, part) })
 		if x == nil {
 			return 1, true
 		}
@@ -175,9 +175,9 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 	if prompt == "" {
 		prompt = "#? "
 	}
-	for menu := true; ; menu = false {
-		if menu {
-			sh.write(2, sh.menu(items))
+	for show := true; ; show = false {
+		if show {
+			sh.write(2, menu(items))
 		}
 		sh.write(2, prompt)
 		line, err := builtins.ReadLine(face{sh}, 0, '\n', true)
@@ -188,7 +188,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 		}
 		line = strings.Trim(line, " \t")
 		if line == "" {
-			sh.write(2, sh.menu(items))
+			sh.write(2, menu(items))
 			continue
 		}
 		choice := ""
@@ -207,7 +207,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 }
 
 // menu lays items out in columns, as bash does for a terminal of 80.
-func (sh *shell) menu(items []string) string {
+func menu(items []string) string {
 	width, digits := 0, len(strconv.Itoa(len(items)))
 	for _, s := range items {
 		width = max(width, len(s)+digits+2)

@@ -32,19 +32,19 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 	}
 	transient, cleanup := sh.Transient, sh.cleanup
 	sh.cleanup = nil
+	if !sh.p.Stack.Enter(frame) || !sh.Room(1024) {
+		sh.errorf("commands are nested too deeply: a function that calls itself without end?")
+		sh.status, sh.jump = 2, jump{kind: exits}
+		return
+	}
 	defer func() {
 		for _, f := range sh.cleanup {
 			f()
 		}
 		sh.cleanup, sh.Transient = cleanup, transient
-		sh.nested--
+		sh.p.Stack.Leave(frame)
 		sh.Release()
 	}()
-	if sh.nested++; sh.nested > maxCommands || !sh.Room(1024) {
-		sh.errorf("commands are nested too deeply: a function that calls itself without end?")
-		sh.status, sh.jump = 2, jump{kind: exits}
-		return
-	}
 	if st.Background {
 		sh.background(st)
 		return
@@ -256,6 +256,7 @@ func (sh *shell) andOr(c *syntax.BinaryCmd) {
 // spawn starts a process that runs statements in a subshell, which it takes over. It
 // ignores the signals.
 func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal) (*kernel.Process, error) {
+	sub.calls = slices.Clip(sub.calls) // this shell goes on with its own meanwhile
 	for _, fd := range sh.files.Coprocs {
 		sub.files.Set(fd, nil)
 	}

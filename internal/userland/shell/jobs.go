@@ -57,19 +57,19 @@ func (sh *shell) forget(which func(*job) bool) {
 }
 
 // start starts a command that will be waited for in the foreground.
-func (sh *shell) start(e kernel.Exec) (*kernel.Process, error) {
-	sh.setForeground(true)
-	c, err := sh.p.Start(e)
+func (t *task) start(e kernel.Exec) (*kernel.Process, error) {
+	t.setForeground(true)
+	c, err := t.p.Start(e)
 	if err != nil {
-		sh.setForeground(false)
+		t.setForeground(false)
 	}
 	return c, err
 }
 
-func (sh *shell) setForeground(on bool) {
-	sh.task.mu.Lock()
-	defer sh.task.mu.Unlock()
-	sh.foreground, sh.interrupted = on, false
+func (t *task) setForeground(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.foreground, t.interrupted = on, false
 }
 
 // await waits for a child, or any with -1, and returns its status. A queued signal ends the wait of
@@ -126,19 +126,10 @@ func (sh *shell) awaitChild(pid int, interruptible bool) (child, status int) {
 	}
 	if s := w.Status.Signal(); s != 0 && !interruptible && sh.ctx.Err() == nil {
 		if text := signalText(s); text != "" {
-			sh.write(2, fmt.Sprintf("%s%5d %-23s %s\n", sh.prefix(), pid, text, strings.TrimSpace(sh.lineText())))
+			sh.write(2, fmt.Sprintf("%s%5d %-23s %s\n", sh.prefix(), pid, text, strings.TrimSpace(sh.src.LineText(sh.line))))
 		}
 	}
 	return w.PID, w.Status.Code()
-}
-
-// lineText returns the line of the script that is executed.
-func (sh *shell) lineText() string {
-	lines := strings.Split(sh.src.Text, "\n")
-	if at := sh.line - sh.src.First; at >= 0 && at < len(lines) {
-		return lines[at]
-	}
-	return ""
 }
 
 // job returns the job of an operand: %1, %+, %-, %name or a pid.
@@ -207,7 +198,7 @@ func (sh *shell) poll() {
 // listing is what the options of jobs select.
 type listing struct{ pids, running, long bool }
 
-func (sh *shell) jobsBuiltin(args []string) int {
+func listJobs(sh *shell, args []string) int {
 	var l listing
 	sh.poll()
 	list := slices.Clone(sh.jobs)
@@ -277,11 +268,11 @@ func (l listing) line(j *job, mark string) string {
 	return fmt.Sprintf("[%d]%s  %-24s%s\n", j.number, mark, state, text)
 }
 
-func (sh *shell) kill(args []string) int {
+func kill(sh *shell, args []string) int {
 	args = args[1:]
 	sig := kernel.SIGTERM
 	if len(args) > 0 && (args[0] == "-l" || args[0] == "-L") {
-		return sh.listSignals(args[1:])
+		return builtins.ListSignals(face{sh}, args[1:])
 	}
 	if len(args) > 1 && (args[0] == "-s" || args[0] == "-n") {
 		args = append([]string{"-" + args[1]}, args[2:]...)

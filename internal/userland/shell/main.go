@@ -42,7 +42,7 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 	sh.name = args[0][strings.LastIndexByte(args[0], '/')+1:]
 	sh.state.Zero = args[0]
 	sh.name = sh.state.Zero
-	src, command, ok := sh.arguments(args[1:])
+	src, command, ok := arguments(sh, args[1:])
 	if !ok {
 		return sh.status
 	}
@@ -50,7 +50,7 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 		s.restore(sh)
 		sh.opts.ExpandAliases = sh.opts.ExpandAliases || s.Typed
 	} else if name := sh.vars.Get("BASH_ENV"); name != "" && path.Base(sh.name) != "sh" {
-		sh.source([]string{"source", name})
+		source(sh, []string{"source", name})
 	}
 	err := sh.runText(src, command)
 	if s != nil {
@@ -65,7 +65,7 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 const version = "GNU bash, version " + bashVersion + " (" + machType + "), as coderunner has it\n"
 
 // arguments takes the options, and returns the text to run.
-func (sh *shell) arguments(args []string) (src *parse.Source, command string, ok bool) {
+func arguments(sh *shell, args []string) (src *parse.Source, command string, ok bool) {
 	isCommand, stdin := false, false
 	for len(args) > 0 && len(args[0]) > 1 && (args[0][0] == '-' || args[0][0] == '+') {
 		a := args[0]
@@ -122,10 +122,10 @@ func (sh *shell) arguments(args []string) (src *parse.Source, command string, ok
 		}
 		break
 	}
-	return sh.sourceText(args, isCommand, stdin)
+	return sourceText(sh, args, isCommand, stdin)
 }
 
-func (sh *shell) sourceText(args []string, isCommand, stdin bool) (src *parse.Source, command string, ok bool) {
+func sourceText(sh *shell, args []string, isCommand, stdin bool) (src *parse.Source, command string, ok bool) {
 	switch {
 	case isCommand && len(args) == 0:
 		sh.write(2, sh.name+": -c: option requires an argument\n")

@@ -1,19 +1,17 @@
 package shell
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/userland/shell/files"
+	"coderunner/internal/userland/shell/vars"
 )
 
 // redirect applies redirections, in their order. restore undoes them, also after
@@ -28,7 +26,7 @@ func (sh *shell) redirect(list []*syntax.Redirect) (undo []files.Saved, err erro
 }
 
 func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]files.Saved) error {
-	fd, name, err := sh.target(r)
+	fd, name, err := target(r)
 	if err != nil {
 		return err
 	}
@@ -41,17 +39,20 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]files.Saved) error {
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		s, err := sh.hereDocument(r)
+		s, err := sh.ex.HereDocument(r)
 		if err != nil {
 			return err
 		}
-		return put(sh.textFile(s))
+		return put(sh.files.TextFile(s))
 	case syntax.WordHdoc:
 		s, err := sh.ex.Literal(r.Word)
 		if err != nil {
 			return err
 		}
-		return put(sh.textFile(s + "\n"))
+		if !sh.Room(int64(len(s)) + 1) {
+			return vars.ErrMemory
+		}
+		return put(sh.files.TextFile(s + "\n"))
 	}
 	words, err := sh.ex.Fields([]*syntax.Word{r.Word})
 	if err != nil {
@@ -79,7 +80,7 @@ func (sh *shell) redirectOne(r *syntax.Redirect, undo *[]files.Saved) error {
 
 // target returns the descriptor that a redirection is about, or the variable that
 // is to hold it.
-func (sh *shell) target(r *syntax.Redirect) (fd int, name string, err error) {
+func target(r *syntax.Redirect) (fd int, name string, err error) {
 	if r.N == nil {
 		switch r.Op {
 		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
@@ -199,91 +200,4 @@ func connection(name string) (address string, ok bool) {
 		host = "[" + host + "]"
 	}
 	return host + ":" + port, ok && host != "" && port != ""
-}
-
-// hereDocument returns the text of a here-document.
-func (sh *shell) hereDocument(r *syntax.Redirect) (string, error) {
-	quoted := false
-	for _, p := range r.Word.Parts {
-		lit, ok := p.(*syntax.Lit)
-		quoted = quoted || !ok || strings.Contains(lit.Value, `\`)
-	}
-	if !quoted {
-		if r.Op == syntax.DashHdoc {
-			return sh.ex.Document(untabbed(r.Hdoc))
-		}
-		return sh.ex.Document(r.Hdoc)
-	}
-	var b strings.Builder
-	w := r.Hdoc
-	if r.Op == syntax.DashHdoc {
-		w = untabbed(w)
-	}
-	if w != nil {
-		for _, p := range w.Parts {
-			if lit, ok := p.(*syntax.Lit); ok {
-				b.WriteString(lit.Value)
-			}
-		}
-	}
-	return b.String(), nil
-}
-
-// untabbed removes the tabs that lines begin with.
-func untabbed(w *syntax.Word) *syntax.Word {
-	if w == nil {
-		return nil
-	}
-	out := &syntax.Word{}
-	start := true
-	for _, p := range w.Parts {
-		if lit, ok := p.(*syntax.Lit); ok {
-			lines := strings.SplitAfter(lit.Value, "\n")
-			for i, l := range lines {
-				if start || i > 0 {
-					lines[i] = strings.TrimLeft(l, "\t")
-				}
-			}
-			p = &syntax.Lit{ValuePos: lit.ValuePos, ValueEnd: lit.ValueEnd, Value: strings.Join(lines, "")}
-			start = strings.HasSuffix(lit.Value, "\n")
-		} else {
-			start = false
-		}
-		out.Parts = append(out.Parts, p)
-	}
-	return out
-}
-
-// textFile returns a file that is open for reading a text.
-func (sh *shell) textFile(s string) *memfs.File {
-	return sh.files.FS.NewFile(&hereDoc{r: strings.NewReader(s)}, abi.O_RDONLY, abi.S_IFREG|0o600)
-}
-
-// hereDoc is the stream of a here-document, whose text is the shell's.
-type hereDoc struct {
-	mu sync.Mutex
-	r  *strings.Reader
-}
-
-func (d *hereDoc) Read(_ context.Context, p []byte, _ bool) (int, abi.Errno) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n, _ := d.r.Read(p)
-	return n, abi.OK
-}
-
-func (d *hereDoc) Write(context.Context, []byte, bool) (int, abi.Errno) { return 0, abi.EBADF }
-func (d *hereDoc) Close() abi.Errno                                     { return abi.OK }
-
-func (d *hereDoc) SeekTo(off int64, whence int) (int64, abi.Errno) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if whence < io.SeekStart || whence > io.SeekEnd {
-		return 0, abi.EINVAL
-	}
-	n, err := d.r.Seek(off, whence)
-	if err != nil {
-		return 0, abi.EINVAL
-	}
-	return n, abi.OK
 }

@@ -65,8 +65,6 @@ type shell struct {
 	pid         int // $$
 	depth       int // of subshells
 	levels      int // of substitutions, eval and source
-	nested      int // commands within one another
-	refs        int // of arithmetic
 	loops       int
 	lastArg     string // $_
 	quiet       int    // > 0: failures are looked at, so that they end nothing
@@ -91,9 +89,7 @@ type shell struct {
 	initial     map[string]string // variables that a session began with
 	replaced    bool              // by exec
 	cleanup     []func()          // at the end of the statement
-	seed        uint32
-	lastRandom  int
-	unseeded    bool // a subshell that has not used RANDOM: it goes on with no numbers of its parent's
+	random      generator
 	shared      bool // a subshell in the process of its parent
 	alone       bool // a builtin that is a program
 	execs       bool // the statement is all that the process has to do
@@ -138,9 +134,9 @@ const (
 	exits
 )
 
-// maxCommands bounds commands within one another: functions that call themselves
-// without end. It is far below what a goroutine's stack can take.
-const maxCommands = 20_000
+// frame is what a command within another takes of the stack, in bytes: the most that
+// TestDeep's programs need, twice.
+const frame = 8 << 10
 
 // newShell returns the first shell of a process.
 func newShell(ctx context.Context, p *kernel.Process) *shell {
@@ -149,7 +145,7 @@ func newShell(ctx context.Context, p *kernel.Process) *shell {
 		state: builtins.NewState(),
 		opts:  options.Defaults, hinted: new(sync.Map),
 		files: files.Files{FS: p.FS(), FDs: p.TakeFiles(), Dir: p.Dir, Umask: p.Umask}, pid: p.PID(), traps: map[string]string{},
-		pipeStatus: []int{0}, seed: rand.Uint32(),
+		pipeStatus: []int{0}, random: generator{seed: rand.Uint32()},
 	}
 	sh.task = newTask(ctx, p)
 	sh.vars = vars.New(&sh.task.Memory, variables{sh})
@@ -200,6 +196,9 @@ func (sh *shell) environment(env []string) {
 
 // subshell returns a copy of the shell in the same process. It has to be closed.
 func (sh *shell) subshell() *shell {
+	if !sh.Room(sh.size()) { // until the statement ends
+		sh.exhausted(vars.ErrMemory)
+	}
 	c := *sh
 	c.vars = sh.vars.Fork(variables{&c})
 	c.state = sh.state.Fork()
@@ -222,15 +221,20 @@ func (sh *shell) subshell() *shell {
 		}
 	}
 	c.jobs, c.pastJobs, c.cleanup = nil, nil, nil
-	c.calls = slices.Clip(sh.calls)
 	c.depth++
 	c.jump = jump{}
 	c.loops = 0
-	c.execs, c.shared, c.unseeded = false, true, true
+	c.execs, c.shared, c.random.unseeded = false, true, true
 	if !sh.opts.InheritErrexit {
 		c.trapping = false
 	}
 	return &c
+}
+
+// size returns what a subshell copies, in bytes.
+func (sh *shell) size() int64 {
+	n := len(sh.state.Functions) + len(sh.state.Aliases) + len(sh.files.FDs) + len(sh.jobs)
+	return 1024 + sh.vars.Size() + 64*int64(n)
 }
 
 // program returns the program of a process that goes on with a subshell.
@@ -238,6 +242,7 @@ func (sh *shell) program(f func(*shell)) kernel.Program {
 	return func(ctx context.Context, p *kernel.Process) int {
 		sh.task, sh.shared = newTask(ctx, p), false
 		sh.vars.Memory = &sh.task.Memory
+		sh.Room(sh.size())
 		defer sh.Memory.End()
 		f(sh)
 		return sh.finish()

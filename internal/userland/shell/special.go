@@ -29,7 +29,7 @@ func (sh *shell) special(name string) *vars.Variable {
 	}
 	switch name {
 	case "RANDOM":
-		return vars.Text(strconv.Itoa(sh.random()))
+		return vars.Text(strconv.Itoa(sh.random.next()))
 	case "SRANDOM":
 		return vars.Text(strconv.FormatUint(uint64(rand.Uint32()), 10))
 	case "SECONDS":
@@ -44,7 +44,10 @@ func (sh *shell) special(name string) *vars.Variable {
 	case "LINENO":
 		return vars.Text(strconv.Itoa(sh.line))
 	case "BASH_COMMAND":
-		return vars.Text(sh.commandText())
+		if sh.current == nil {
+			return vars.Text("")
+		}
+		return vars.Text(sh.currentSrc.Command(sh.current))
 	case "BASHPID":
 		return vars.Text(strconv.Itoa(sh.p.PID()))
 	case "PPID":
@@ -96,43 +99,12 @@ func (sh *shell) callers(name string) *vars.Variable {
 	return sh.vars.Computed(list)
 }
 
-// random is bash's RANDOM: its generator, so that a seed gives the same numbers.
-func (sh *shell) random() int {
-	if sh.unseeded {
-		sh.reseed(rand.Uint32())
-	}
-	for {
-		last := sh.lastRandom
-		sh.seed = parkMiller(sh.seed)
-		sh.lastRandom = int((sh.seed>>16)^(sh.seed&65535)) & 32767
-		if sh.lastRandom != last {
-			return sh.lastRandom
-		}
-	}
-}
-
-// reseed begins the numbers of RANDOM anew.
-func (sh *shell) reseed(seed uint32) { sh.seed, sh.lastRandom, sh.unseeded = seed, 0, false }
-
-// parkMiller is the minimal standard generator of Park and Miller.
-func parkMiller(seed uint32) uint32 {
-	if seed == 0 {
-		seed = 123459876
-	}
-	h, l := int64(seed)/127773, int64(seed)%127773
-	t := 16807*l - 2836*h
-	if t < 0 {
-		t += 0x7fffffff
-	}
-	return uint32(t)
-}
-
 // assigned does what an assignment to some names means beside the value.
 func (sh *shell) assigned(name, s string) {
 	switch name {
 	case "RANDOM":
 		n, _ := sh.ex.Evaluate(s)
-		sh.reseed(uint32(n))
+		sh.random.reseed(uint32(n))
 	case "SECONDS":
 		n, _ := sh.ex.Evaluate(s)
 		sh.state.Began = time.Now().Add(-time.Duration(n) * time.Second)

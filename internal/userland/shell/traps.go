@@ -10,45 +10,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"coderunner/internal/machine/kernel"
-	"coderunner/internal/userland/shell/parse"
+	"coderunner/internal/userland/shell/builtins"
 	"coderunner/internal/userland/shell/quote"
 )
-
-func (sh *shell) listSignals(args []string) int {
-	var b strings.Builder
-	for _, a := range args {
-		n, err := strconv.Atoi(a)
-		if err != nil {
-			s, ok := kernel.ParseSignal(a)
-			if !ok {
-				sh.errorf("kill: %s: invalid signal specification", a)
-				return 1
-			}
-			fmt.Fprintln(&b, int(s))
-			continue
-		}
-		if n > 128 {
-			n -= 128
-		}
-		if n < 0 || n >= len(kernel.SignalNames) {
-			sh.errorf("kill: %s: invalid signal specification", a)
-			return 1
-		}
-		fmt.Fprintln(&b, kernel.SignalNames[n])
-	}
-	if len(args) == 0 {
-		for i, name := range kernel.SignalNames[1:] {
-			fmt.Fprintf(&b, "%2d) SIG%s", i+1, name)
-			if i%5 == 4 {
-				b.WriteByte('\n')
-			} else {
-				b.WriteByte('\t')
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return sh.print("kill", b.String())
-}
 
 // signal takes a signal that is sent to the process. It runs in the sender's
 // goroutine.
@@ -85,11 +49,11 @@ func (t *task) next() kernel.Signal {
 }
 
 // fatal returns a queued signal that only the EXIT trap was set for.
-func (sh *shell) fatal() kernel.Signal {
-	sh.task.mu.Lock()
-	defer sh.task.mu.Unlock()
-	for _, s := range sh.pending {
-		if sh.untrapped.Load()>>s&1 != 0 {
+func (t *task) fatal() kernel.Signal {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.pending {
+		if t.untrapped.Load()>>s&1 != 0 {
 			return s
 		}
 	}
@@ -151,41 +115,6 @@ func (sh *shell) hideTraps() (hidden map[string]string) {
 	return hidden
 }
 
-// commandText returns the command that is executed, or was when a trap began, as bash
-// prints it.
-func (sh *shell) commandText() string {
-	if sh.current == nil {
-		return ""
-	}
-	src := sh.src
-	defer func() { sh.src = src }()
-	sh.src = sh.currentSrc
-	var parts []string
-	if c, ok := sh.current.Cmd.(*syntax.CallExpr); ok {
-		for _, as := range c.Assigns {
-			parts = append(parts, sh.src.Of(as))
-		}
-		for _, w := range c.Args {
-			parts = append(parts, sh.src.Of(w))
-		}
-	} else {
-		parts = append(parts, sh.headOf(sh.current.Cmd))
-	}
-	for _, r := range sh.current.Redirs {
-		text := r.Op.String()
-		if r.N != nil {
-			text = r.N.Value + text
-		}
-		switch r.Op {
-		case syntax.DplIn, syntax.DplOut, syntax.Hdoc, syntax.DashHdoc:
-		default:
-			text += " "
-		}
-		parts = append(parts, text+sh.src.Of(r.Word))
-	}
-	return strings.Join(parts, " ")
-}
-
 // debugHead is debug for the head of a loop or case.
 func (sh *shell) debugHead(c syntax.Command) {
 	if sh.traps["DEBUG"] == "" || sh.trapping {
@@ -193,23 +122,6 @@ func (sh *shell) debugHead(c syntax.Command) {
 	}
 	sh.current, sh.currentSrc = &syntax.Stmt{Cmd: c}, sh.src
 	sh.trap(sh.traps["DEBUG"])
-}
-
-// headOf returns the head of a loop or case as BASH_COMMAND has it, else all of a command.
-func (sh *shell) headOf(c syntax.Command) string {
-	switch c := c.(type) {
-	case *syntax.ForClause:
-		if from, to := c.Pos().Offset(), c.DoPos.Offset(); from < to && int(to) <= len(sh.src.Text) {
-			return strings.TrimRight(parse.Original(sh.src.Text[from:to]), "; \t\n")
-		}
-	case *syntax.Subshell:
-		if text, ok := sh.src.Printed(&syntax.Stmt{Cmd: c}); ok {
-			return text
-		}
-	case *syntax.CaseClause:
-		return "case " + sh.src.Of(c.Word) + " in "
-	}
-	return sh.src.Of(c)
 }
 
 // trap runs the text of a trap. The status is as it was, unless the trap exits.
@@ -240,11 +152,11 @@ func (sh *shell) trapSignals() {
 	sh.trapped.Store(bits | untrapped)
 }
 
-// trapBuiltin is trap.
-func (sh *shell) trapBuiltin(args []string) int {
+// trapSet is trap.
+func trapSet(sh *shell, args []string) int {
 	args = args[1:]
 	if len(args) > 0 && args[0] == "-l" {
-		return sh.listSignals(nil)
+		return builtins.ListSignals(face{sh}, nil)
 	}
 	show := len(args) == 0
 	if len(args) > 0 && args[0] == "-p" {
@@ -254,7 +166,7 @@ func (sh *shell) trapBuiltin(args []string) int {
 		args = args[1:]
 	}
 	if show {
-		return sh.showTraps(args)
+		return showTraps(sh, args)
 	}
 	sh.parentTraps = nil
 	action, names := args[0], args[1:]
@@ -297,7 +209,7 @@ func trapName(s string) (string, bool) {
 	return kernel.SignalNames[n], true
 }
 
-func (sh *shell) showTraps(names []string) int {
+func showTraps(sh *shell, names []string) int {
 	var b strings.Builder
 	traps := sh.traps
 	if sh.parentTraps != nil {

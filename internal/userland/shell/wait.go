@@ -21,7 +21,7 @@ func (sh *shell) collect(j *job) int {
 	return j.status
 }
 
-func (sh *shell) wait(args []string) int {
+func wait(sh *shell, args []string) int {
 	any, into := false, ""
 	args = args[1:]
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
@@ -38,7 +38,7 @@ func (sh *shell) wait(args []string) int {
 		args = args[1:]
 	}
 	if any {
-		return sh.waitAny(into, args)
+		return waitAny(sh, into, args)
 	}
 	if len(args) == 0 {
 		for _, j := range slices.Clone(sh.jobs) {
@@ -68,7 +68,7 @@ func (sh *shell) wait(args []string) int {
 }
 
 // waitAny waits for the next job that ends, of some if there are operands.
-func (sh *shell) waitAny(into string, operands []string) int {
+func waitAny(sh *shell, into string, operands []string) int {
 	var among []*job
 	for _, a := range operands {
 		if j := sh.job(a); j != nil {

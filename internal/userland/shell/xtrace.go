@@ -151,13 +151,13 @@ func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64
 }
 
 // loopPart returns the text of a part of for ((…;…;…)), 1 for one that is not there.
-func (sh *shell) loopPart(l *syntax.CStyleLoop, x syntax.ArithmExpr, part int) string {
+func loopPart(src *parse.Source, l *syntax.CStyleLoop, x syntax.ArithmExpr, part int) string {
 	if x == nil {
 		return "1"
 	}
-	parts := strings.Split(sh.src.Between(l.Lparen, l.Rparen), ";")
+	parts := strings.Split(src.Between(l.Lparen, l.Rparen), ";")
 	if len(parts) != 3 {
-		return sh.src.Of(x)
+		return src.Of(x)
 	}
 	return strings.TrimLeft(parts[part], " \t\n")
 }

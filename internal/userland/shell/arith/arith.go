@@ -2,6 +2,7 @@
 package arith
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -126,6 +127,10 @@ func (a *arithmetic) value(s string) int64 {
 	defer func(text string) { a.inner = text }(a.inner)
 	a.inner = written
 	x, err := parse.Arithmetic(s)
+	if errors.Is(err, parse.ErrNesting) {
+		a.text = ""
+		return a.overflow("")
+	}
 	if err != nil {
 		at, _ := parse.ArithmeticError(err)
 		return a.malformed(written, strings.TrimLeft(written[min(at, len(s)):], " \t\n"))

@@ -8,6 +8,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
 
@@ -97,9 +98,18 @@ func (ex *Expander) brace(parts, left []syntax.WordPart, out *[]*syntax.Word) {
 			ex.sequence(br, rest, left, out)
 			return
 		}
-		for _, e := range br.Elems {
-			ex.brace(slices.Concat(e.Parts, rest), left, out)
+		size := 16 * int64(len(rest)+len(left)) // of the copies below
+		if !ex.Stack().Enter(frame) || !ex.vars.Room(size) {
+			ex.host.Exhausted(fmt.Errorf("brace expansion: %w", parse.ErrNesting))
+			return
 		}
+		for _, e := range br.Elems {
+			if !ex.host.Stopped() {
+				ex.brace(slices.Concat(e.Parts, rest), left, out)
+			}
+		}
+		ex.vars.Transient -= size
+		ex.Stack().Leave(frame)
 		return
 	}
 	if len(*out) >= maxBraces || !ex.vars.Room(6*vars.ElementCost) {

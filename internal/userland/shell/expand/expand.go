@@ -32,7 +32,6 @@ type builder struct {
 	cur     Field
 	started bool // cur is a field even if it is empty
 	blank   bool // cur began behind white space of IFS
-	nested  int  // parameter expansions within one another
 	err     error
 }
 

@@ -127,18 +127,19 @@ const maxGlobDepth = 100
 // expand looks in the directory at, which ends with a slash or is empty, for what
 // matches the rest of a pattern.
 func (g *globber) expand(at string, parts []string) {
-	if g.ex.host.Context().Err() != nil || len(parts) == 0 {
+	if g.ex.host.Context().Err() != nil || len(parts) == 0 || !g.ex.Stack().Enter(frame) {
 		return
+	}
+	defer g.ex.Stack().Leave(frame)
+	for parts[0] == "" && len(parts) > 1 {
+		parts = parts[1:]
 	}
 	part, rest := parts[0], parts[1:]
 	switch {
-	case part == "" && len(rest) == 0: // a/*/
+	case part == "": // a/*/
 		if at != "" && g.ex.files.IsDir(at) {
 			g.add(at)
 		}
-		return
-	case part == "":
-		g.expand(at, rest)
 		return
 	case part == "**" && g.ex.opts.Globstar:
 		g.descend(at, rest)

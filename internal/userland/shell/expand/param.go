@@ -8,23 +8,23 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
 
-// maxNested bounds parameter expansions within one another.
-const maxNested = 200
+// frame is what an expansion within another takes of the stack, in bytes.
+const frame = 4 << 10
 
 // param adds a parameter expansion.
 func (b *builder) param(p *syntax.ParamExp, quoted bool) {
-	if b.nested++; b.nested > maxNested {
-		b.fail(fmt.Errorf("more than %d nested expansions", maxNested))
-	}
-	defer func() { b.nested-- }()
 	if b.err != nil {
 		return
 	}
+	if !b.ex.Stack().Enter(frame) {
+		b.fail(parse.ErrNesting)
+		return
+	}
+	defer b.ex.Stack().Leave(frame)
 	if is, err := b.ex.misspelt(p); is {
 		if err != nil {
 			b.fail(err)
@@ -249,10 +249,10 @@ func (ex *Expander) Fetch(name string, index syntax.ArithmExpr, p *syntax.ParamE
 // Key expands the subscript of an associative array, which was parsed as
 // arithmetic.
 func (ex *Expander) Key(index syntax.ArithmExpr) (string, error) {
-	if !ex.Stack().Enter(arith.Frame) {
+	if !ex.Stack().Enter(frame) {
 		return "", parse.ErrNesting
 	}
-	defer ex.Stack().Leave(arith.Frame)
+	defer ex.Stack().Leave(frame)
 	switch x := index.(type) {
 	case *syntax.Word:
 		return ex.Literal(x)

@@ -86,7 +86,7 @@ func withoutDo(pe syntax.ParseError, text string) syntax.ParseError {
 		return pe
 	}
 	recovering := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(1))
-	file, _ := recovering.Parse(&reader{text[start.Offset():]}, "")
+	file, _ := recovering.Parse(&reader{s: text[start.Offset():]}, "")
 	if file == nil || len(file.Stmts) == 0 {
 		return pe
 	}

@@ -19,31 +19,52 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxFrames bounds the parser's call stack: it recurses as deep as the text
-// nests, and a goroutine whose stack is full takes the whole server with it.
-const maxFrames = 20_000
-
 // ErrNesting is the error of a text that nests deeper than the stack may be.
 var ErrNesting = errors.New("nested too deeply")
 
-// reader is a text for the parser, which refills a buffer of a kilobyte while
-// it recurses: so the depth is looked at there.
-type reader struct{ s string }
+// reader is a text for the parser, which refills a buffer of a kilobyte while it
+// recurses as deep as the text nests: so the depth of the call stack is looked at there.
+type reader struct {
+	s     string
+	limit int // of frames; 0 until the first chunk is read
+}
+
+// maxFrames bounds the frames of the parser, some 10 MB: what is left of a goroutine's
+// stack beside kernel.MaxStack.
+const maxFrames = 20_000
 
 // chunk is at most what the parser reads at once.
 const chunk = 512
 
-func (w *reader) Read(p []byte) (int, error) {
-	var pc [1]uintptr
-	if runtime.Callers(maxFrames, pc[:]) > 0 {
+func (r *reader) Read(p []byte) (int, error) {
+	switch {
+	case r.s == "":
+		return 0, io.EOF
+	case r.limit == 0 && len(r.s) > maxFrames/8: // a level of them has a byte at least, and 8 frames at most
+		r.limit = frames() + maxFrames
+	case r.limit > 0 && runtime.Callers(r.limit, make([]uintptr, 1)) > 0:
 		return 0, ErrNesting
 	}
-	if w.s == "" {
-		return 0, io.EOF
-	}
-	n := copy(p[:min(len(p), chunk)], w.s)
-	w.s = w.s[n:]
+	n := copy(p[:min(len(p), chunk)], r.s)
+	r.s = r.s[n:]
 	return n, nil
+}
+
+// frames returns how many frames the call stack has, to about a thousand.
+func frames() int {
+	var pc [1]uintptr
+	low, high := 0, 1024
+	for runtime.Callers(high, pc[:]) > 0 {
+		low, high = high, 2*high
+	}
+	for high-low > 1024 {
+		if mid := (low + high) / 2; runtime.Callers(mid, pc[:]) > 0 {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
 }
 
 // Source is a text that was parsed, for positions in it.
@@ -108,10 +129,16 @@ func (s *Source) BlanksBehind(x syntax.ArithmExpr) string {
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
 // Document parses a text as the body of a here-document.
-func Document(s string) (*syntax.Word, error) { return newParser().Document(&reader{s}) }
+func Document(s string) (*syntax.Word, error) {
+	w, err := newParser().Document(&reader{s: s})
+	if err == nil && len(s) > maxDepth && w != nil && tooDeep(w) {
+		return nil, ErrNesting
+	}
+	return w, err
+}
 
 // Words parses a text as words that blanks separate.
-func Words(s string) iter.Seq2[*syntax.Word, error] { return newParser().WordsSeq(&reader{s}) }
+func Words(s string) iter.Seq2[*syntax.Word, error] { return newParser().WordsSeq(&reader{s: s}) }
 
 // Dialect is what a shell's options and aliases make of the language, line by line.
 type Dialect interface {
@@ -131,7 +158,7 @@ func (s *Source) Statements(d Dialect, f func(*syntax.Stmt) bool) error {
 	for range maxQuoted {
 		r.failed, r.line = nil, nil
 		// Not by range: StmtsSeq yields its error even to a loop that has ended.
-		newParser().StmtsSeq(&reader{s.Text})(r.statement)
+		newParser().StmtsSeq(&reader{s: s.Text})(r.statement)
 		if n := len(r.line); n > 0 && (r.failed == nil || errorLine(r.failed) > r.line[n-1].End().Line()) {
 			r.run()
 		}
@@ -169,7 +196,7 @@ func (r *reading) statement(st *syntax.Stmt, err error) bool {
 	case r.ended || r.failed != nil:
 	case err != nil:
 		r.failed = err
-	case chained(st) > maxChain:
+	case r.src.tooDeep(st):
 		r.failed = ErrNesting
 	case st.Pos().Offset() < r.next:
 		return true
@@ -241,26 +268,33 @@ func errorLine(err error) uint {
 	return math.MaxUint
 }
 
-// maxChain bounds the operators of one list or pipeline, which the parser reads
-// without recursion into a tree as deep as they are many.
-const maxChain = 10_000
+// maxDepth bounds the nodes of a tree within one another. The parser reads chains of
+// operators and of elif without recursion into trees as deep as they are long.
+const maxDepth = 20_000
 
-func chained(st *syntax.Stmt) (n int) {
-	for ; st != nil; n++ {
-		b, ok := st.Cmd.(*syntax.BinaryCmd)
-		if !ok {
-			return n
+// tooDeep reports whether the tree of a part of the text is.
+func (s *Source) tooDeep(n syntax.Node) bool { return len(s.Text) > maxDepth && tooDeep(n) }
+
+func tooDeep(n syntax.Node) (deep bool) {
+	depth := 0
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if depth++; n == nil {
+			depth -= 2
 		}
-		st = b.X
-	}
-	return n
+		deep = deep || depth > maxDepth
+		return !deep
+	})
+	return deep
 }
 
 // Arithmetic parses the text of an arithmetic expression.
 func Arithmetic(s string) (syntax.ArithmExpr, error) {
-	x, err := newParser().Arithmetic(&reader{s + "\n"})
+	x, err := newParser().Arithmetic(&reader{s: s + "\n"})
 	if err == nil && x == nil {
 		err = errors.New("empty")
+	}
+	if err == nil && len(s) > maxDepth && tooDeep(x) {
+		err = ErrNesting
 	}
 	return x, err
 }
@@ -283,7 +317,7 @@ func Word(s string) (*syntax.Word, error) {
 // Incomplete reports whether a text is the beginning of statements that go on in the
 // next line.
 func Incomplete(text string) bool {
-	for _, err := range newParser().StmtsSeq(&reader{text}) {
+	for _, err := range newParser().StmtsSeq(&reader{s: text}) {
 		var pe syntax.ParseError
 		if errors.As(err, &pe) {
 			_, open := unclosed(pe.Text)

@@ -53,7 +53,7 @@ func arrayAt(text string) (array *syntax.ArrayExpr, end int) {
 			break
 		}
 		end += i + 1
-		f, err := newParser().Parse(&reader{text[:end] + "\n"}, "")
+		f, err := newParser().Parse(&reader{s: text[:end] + "\n"}, "")
 		if err != nil || len(f.Stmts) != 1 {
 			continue
 		}

@@ -109,6 +109,16 @@ func (vs *Vars) Fork(host Host) *Vars {
 	return c
 }
 
+// Size returns what a copy of the variables takes, in bytes, without what they hold.
+func (vs *Vars) Size() (n int64) {
+	for s := vs.Scope; s != nil; s = s.Parent {
+		if s.needed(false) {
+			n += 128 + 192*int64(len(s.Vars))
+		}
+	}
+	return n
+}
+
 // Find returns the variable of a name and its scope, nil without one.
 func (s *Scope) Find(name string) (*Variable, *Scope) {
 	for ; s != nil; s = s.Parent {
@@ -119,18 +129,29 @@ func (s *Scope) Find(name string) (*Variable, *Scope) {
 	return nil, nil
 }
 
+// needed reports whether a copy of the scopes has this one: no subshell declares anything
+// in that of a function that called the one in which it begins. inner reports whether no
+// function's scope is above it.
+func (s *Scope) needed(inner bool) bool {
+	return len(s.Vars) > 0 || s.Parent == nil || inner && !s.Temporary
+}
+
 // clone copies the variables of all scopes, but not what they hold.
-func (s *Scope) clone() *Scope {
-	if s == nil {
-		return nil
+func (s *Scope) clone() (first *Scope) {
+	last, inner := &first, true
+	for ; s != nil; s = s.Parent {
+		if s.needed(inner) {
+			c := &Scope{Vars: make(map[string]*Variable, len(s.Vars)), Temporary: s.Temporary, LocalOptions: s.LocalOptions}
+			all := make([]Variable, 0, len(s.Vars))
+			for name, v := range s.Vars {
+				all = append(all, v.Copy())
+				c.Vars[name] = &all[len(all)-1]
+			}
+			*last, last = c, &c.Parent
+		}
+		inner = inner && s.Temporary
 	}
-	c := &Scope{Vars: make(map[string]*Variable, len(s.Vars)), Parent: s.Parent.clone(), Temporary: s.Temporary, LocalOptions: s.LocalOptions}
-	all := make([]Variable, 0, len(s.Vars))
-	for name, v := range s.Vars {
-		all = append(all, v.Copy())
-		c.Vars[name] = &all[len(all)-1]
-	}
-	return c
+	return first
 }
 
 // maxRefs bounds the length of a chain of name references.

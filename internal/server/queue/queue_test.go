@@ -1,4 +1,4 @@
-package server
+package queue
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 // their order.
 func TestQueueIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(1)
-		hold, err := q.acquire(t.Context(), "z", "")
+		q := New(1)
+		hold, err := q.Acquire(t.Context(), "z", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func TestQueueIsFair(t *testing.T) {
 		var got []string
 		for i, name := range []string{"a1", "a1", "a1", "a2", "b", "c", "b"} {
 			go func() {
-				leave, err := q.acquire(t.Context(), name[:1], name[1:])
+				leave, err := q.Acquire(t.Context(), name[:1], name[1:])
 				if err != nil {
 					t.Errorf("acquire %s: %v", name, err)
 					return
@@ -53,11 +53,11 @@ func TestQueueIsFair(t *testing.T) {
 // A client that always has something waiting takes turns with those that come and go.
 func TestQueueStarvesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(1)
-		hold, _ := q.acquire(t.Context(), "z", "")
+		q := New(1)
+		hold, _ := q.Acquire(t.Context(), "z", "")
 		patient := make(chan bool)
 		go func() {
-			leave, err := q.acquire(t.Context(), "patient", "")
+			leave, err := q.Acquire(t.Context(), "patient", "")
 			if err == nil {
 				leave()
 			}
@@ -68,7 +68,7 @@ func TestQueueStarvesNobody(t *testing.T) {
 		for i := range 5 { // a new client each time, which comes while the last has the place
 			got := make(chan func())
 			go func() {
-				leave, err := q.acquire(t.Context(), fmt.Sprint(i), "")
+				leave, err := q.Acquire(t.Context(), fmt.Sprint(i), "")
 				if err != nil {
 					t.Error(err)
 				}
@@ -95,12 +95,12 @@ func TestQueueStarvesNobody(t *testing.T) {
 
 func TestQueueCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewQueue(1)
-		hold, _ := q.acquire(t.Context(), "a", "")
+		q := New(1)
+		hold, _ := q.Acquire(t.Context(), "a", "")
 		ctx, cancel := context.WithCancel(t.Context())
 		failed := make(chan error)
 		go func() {
-			_, err := q.acquire(ctx, "b", "")
+			_, err := q.Acquire(ctx, "b", "")
 			failed <- err
 		}()
 		synctest.Wait()

@@ -1,4 +1,6 @@
-package server
+// Package queue hands the places in which programs run to the calls of several clients,
+// in turn.
+package queue
 
 import (
 	"context"
@@ -27,8 +29,8 @@ type queued struct {
 	calls            []chan struct{} // the oldest first; closed when it is its turn
 }
 
-// NewQueue returns a queue with some places.
-func NewQueue(places int) *Queue {
+// New returns a queue with some places.
+func New(places int) *Queue {
 	return &Queue{places: places, clients: map[string]*queued{}}
 }
 
@@ -46,9 +48,9 @@ func (q *Queue) Load(client string) (running, waiting, ownRunning, ownWaiting in
 	return running, q.waiting, ownRunning, ownWaiting
 }
 
-// acquire waits for a place, which a call that was cancelled does not get. The caller
+// Acquire waits for a place, which a call that was cancelled does not get. The caller
 // calls leave when it is done with it.
-func (q *Queue) acquire(ctx context.Context, client, stream string) (leave func(), err error) {
+func (q *Queue) Acquire(ctx context.Context, client, stream string) (leave func(), err error) {
 	q.mu.Lock()
 	c := q.entry(q.clients, client)
 	s := q.entry(c.streams, stream)

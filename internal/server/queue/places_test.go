@@ -1,4 +1,4 @@
-package server
+package queue
 
 import "testing"
 
@@ -14,8 +14,8 @@ func TestAdmitted(t *testing.T) {
 		{2, 4 << 30, 24 << 30, 4},
 		{2, 64 << 30, 1 << 30, 1},
 	} {
-		if got := defaultConcurrency(tt.cores, tt.limit, tt.memory); got != tt.want {
-			t.Errorf("defaultConcurrency(%d, %d, %d) = %d, want %d", tt.cores, tt.limit, tt.memory, got, tt.want)
+		if got := defaultPlaces(tt.cores, tt.limit, tt.memory); got != tt.want {
+			t.Errorf("defaultPlaces(%d, %d, %d) = %d, want %d", tt.cores, tt.limit, tt.memory, got, tt.want)
 		}
 	}
 }
