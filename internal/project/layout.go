@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -17,20 +16,19 @@ import (
 const (
 	maxCopied      = 5000     // entries
 	maxCopiedBytes = 64 << 20 // of all files
-	maxInPlace     = 200      // files
+	maxInPlace     = 1000     // links
 	maxUnseen      = 200_000  // entries of what is read in place
 )
 
 // Layout is how a process of the host finds a project in a directory of its own: as copies, and
 // what is too much to copy as links to the originals, which it may read.
 type Layout struct {
-	view   *View
-	Copies []Entry
-	links  []string // files and directories that are read in place
-	Note   string   // says what is read in place, a sentence; "" if nothing is
-
-	granting   sync.Once
-	read, deny []string
+	view    *View
+	Copies  []Entry
+	links   []string // files and directories that are read in place
+	made    []string // directories that have such links
+	omitted []string // what is not there
+	Note    string   // says what is read in place, a sentence; "" if nothing is
 }
 
 // NewLayout returns the layout of a project, nil if there is none.
@@ -47,24 +45,28 @@ func NewLayout(v *View) *Layout {
 		}
 	}
 	slices.SortStableFunc(bySize, func(a, b *Entry) int { return int(min(1, max(-1, a.Info.Size()-b.Info.Size()))) })
-	left, inPlace := int64(maxCopiedBytes), map[string]bool{}
+	left, tooMuch := int64(maxCopiedBytes), map[string]bool{}
 	for _, e := range bySize {
-		if left -= e.Info.Size(); left < 0 && len(inPlace) < maxInPlace {
-			inPlace[e.Path] = true
+		if left -= e.Info.Size(); left >= 0 {
+			continue
+		}
+		if tooMuch[e.Path] = true; len(l.links) < maxInPlace {
 			l.links = append(l.links, e.Path)
+		} else {
+			l.omitted = append(l.omitted, e.Path)
 		}
 	}
 	for _, e := range list {
-		if !inPlace[e.Path] && !slices.Contains(rest, e.Path) {
+		if !tooMuch[e.Path] && !slices.Contains(rest, e.Path) {
 			l.Copies = append(l.Copies, e)
 		}
 	}
 	for _, dir := range rest {
-		if dir != "." {
-			l.links = append(l.links, dir)
-		}
+		l.inPlace(dir)
 	}
-	if len(l.links) > 0 {
+	if len(l.omitted) > 0 {
+		l.Note = "The project has too many files: the program does not see " + l.omitted[0] + "; --allow-read shows it the original."
+	} else if len(l.links) > 0 {
 		slices.Sort(l.links)
 		l.Note = "The project is too large to copy: what it has in " + l.links[0]
 		if len(l.links) > 1 {
@@ -83,24 +85,37 @@ func (l *Layout) Key() string {
 	return strings.Join(append([]string{l.view.Path()}, l.links...), "\x00")
 }
 
-// Grants returns what a process may read of the host, and what not of that.
-func (l *Layout) Grants() (read, deny []string) {
+// Grants returns what a process may read of the host.
+func (l *Layout) Grants() (read []string) {
 	if l == nil {
-		return nil, nil
+		return nil
 	}
-	l.granting.Do(l.grant)
-	return l.read, l.deny
+	for _, name := range l.links {
+		read = append(read, l.view.Host(name))
+	}
+	return read
 }
 
-func (l *Layout) grant() {
-	for _, name := range l.links {
-		unseen, all := l.view.Unseen(name, maxUnseen)
-		if !all {
-			continue // so the program cannot read it at all
-		}
-		l.read = append(l.read, l.view.Host(name))
-		for _, u := range unseen {
-			l.deny = append(l.deny, l.view.Host(u))
+// inPlace has a directory read in place: by a link, or by one for each entry where it has
+// something that the view does not show. What has too much for that is left out.
+func (l *Layout) inPlace(dir string) {
+	unseen, all := l.view.Unseen(dir, maxUnseen)
+	if all && len(unseen) == 0 && dir != "." {
+		l.links = append(l.links, dir)
+		return
+	}
+	list, err := l.view.ReadDir(dir)
+	if err != nil || len(list)+len(l.links) > maxInPlace {
+		l.omitted = append(l.omitted, dir)
+		return
+	}
+	l.made = append(l.made, dir)
+	for _, e := range list {
+		switch at := path.Join(dir, e.Name()); {
+		case e.IsDir():
+			l.inPlace(at)
+		case e.Type().IsRegular():
+			l.links = append(l.links, at)
 		}
 	}
 }
@@ -140,6 +155,11 @@ func (l *Layout) Place(root *os.Root) (Placed, error) {
 			err = copyFile(root, l.view, e)
 		}
 		if err := p.note(root, e.Path, err); err != nil {
+			return p, err
+		}
+	}
+	for _, name := range l.made {
+		if err := root.MkdirAll(filepath.FromSlash(name), 0o700); err != nil {
 			return p, err
 		}
 	}

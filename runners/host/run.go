@@ -48,8 +48,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return nil, err
 	}
 	command := r.command(dir, work, own.Path, req)
-	read, _ := layout.Grants()
-	command.Spec.Read = append(command.Spec.Read, read...)
+	command.Spec.Read = append(command.Spec.Read, layout.Grants()...)
 	p, err := process.Start(command)
 	if err != nil {
 		return nil, err

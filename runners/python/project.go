@@ -17,6 +17,7 @@ const (
 	maxSources     = 300
 	maxSourceBytes = 8 << 20
 	maxPackageWalk = 1000 // entries of one package
+	maxRoots       = 50
 )
 
 // sources are the files of a project that a program imports, or runs: for the analysis alone,
@@ -26,6 +27,7 @@ type sources struct {
 	files []pyodide.File
 	known map[string]bool // paths, and directories with a slash
 	bytes int
+	above []string // the program's directory and those above
 	roots []string // directories where modules are looked for
 
 	isolated bool // the program sees only what it imports
@@ -46,7 +48,18 @@ func newSources(view *views.View, code string) *sources {
 			break
 		}
 	}
+	s.above = s.roots[:len(s.roots):len(s.roots)]
 	s.roots = append(s.roots, "src", "lib")
+	if strings.Contains(code, "sys.path") { // it may add any of these
+		for _, dir := range s.above {
+			list, _ := s.view.ReadDir(dir)
+			for _, e := range list {
+				if e.IsDir() && len(s.roots) < maxRoots {
+					s.roots = append(s.roots, path.Join(dir, e.Name()))
+				}
+			}
+		}
+	}
 	if s.isPackage(s.roots[0]) || strings.Contains(code, "from .") {
 		s.addPackage(s.roots[0])
 	}
@@ -60,7 +73,7 @@ func (s *sources) read(code string) {
 		return
 	}
 	for _, name := range mentioned.FindAllString(code, maxSources) {
-		for _, root := range s.roots[:len(s.roots)-2] {
+		for _, root := range s.above {
 			s.add(path.Join(root, name))
 		}
 	}
@@ -154,7 +167,7 @@ func (s *sources) hasModules(dir string) bool {
 // tests adds what pytest reads for a program that may be one of its tests: conftest.py beside
 // it and above.
 func (s *sources) tests() {
-	for _, root := range s.roots[:len(s.roots)-2] {
+	for _, root := range s.above {
 		s.add(path.Join(root, "conftest.py"))
 	}
 }

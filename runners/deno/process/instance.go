@@ -68,9 +68,8 @@ func (in *Instance) policy() runners.Policy {
 	if in.Variant.Asks {
 		p = asking(p)
 	}
-	if read, deny := in.Variant.Layout.Grants(); len(read) > 0 && !p.Read.All && !p.DenyRead.All {
+	if read := in.Variant.Layout.Grants(); len(read) > 0 && !p.Read.All && !p.DenyRead.All {
 		p.Read.List = slices.Concat(p.Read.List, read)
-		p.DenyRead.List = slices.Concat(p.DenyRead.List, deny)
 	}
 	return p
 }
