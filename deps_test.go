@@ -63,7 +63,7 @@ const imports = `
 	internal/userland/shell/vars: internal/machine/memfs internal/userland/shell/parse internal/userland/shell/quote
 
 	# CPython, on a machine
-	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
+	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
 	pyodide/codestore: internal/procdir pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/emscripten/layout pyodide/hostfn
@@ -106,13 +106,17 @@ const imports = `
 	internal/notebook: runners
 	internal/process: internal/sandbox runners
 	runners: internal/netpolicy internal/project
-	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/project internal/userland/commands internal/userland/commands/web internal/userland/shell internal/userland/shell/parse runners
-	runners/deno: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/jsparse runners/deno/npm runners/hint
+	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/shell internal/userland/shell/parse runners
+	runners/deno: cache internal/netpolicy internal/pool internal/process internal/project internal/recent internal/sandbox runners runners/deno/codecache runners/deno/deps runners/deno/install runners/deno/jsparse runners/deno/npm runners/deno/process runners/deno/stacktrace runners/hint
+	runners/deno/install: cache internal/fetch internal/process internal/recent internal/versions runners runners/deno/deps runners/deno/process runners/hint
 	runners/deno/codecache: cache internal/builder internal/recent
 	runners/deno/deps: internal/fetch runners runners/deno/jsparse runners/deno/npm
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno/jsparse: runners/deno/npm
 	runners/deno/npm:
+	runners/deno/process: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/standins
+	runners/deno/standins: runners
+	runners/deno/stacktrace: runners/deno/jsparse
 	runners/hint:
 	runners/host: internal/procdir internal/process internal/project internal/sandbox runners
 	runners/python: cache internal/fetch internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/notebook internal/pool internal/project internal/userland/shell internal/versions pyodide runners runners/hint runners/python/hostdirs runners/python/imports runners/python/install runners/python/lockfile runners/python/process runners/python/pypi runners/python/requirement runners/python/resolver runners/python/site runners/python/snapshots runners/python/trusted
@@ -136,14 +140,15 @@ const imports = `
 	runners/runnertest: internal/sample runners
 
 	# what serves them
-	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/project internal/repl internal/server internal/session internal/stdin runners runners/python/encoding
+	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/project internal/repl internal/server internal/server/queue internal/session internal/stdin runners runners/python/encoding
 	internal/backend: cache cache/contents internal/compiler internal/intercept internal/netpolicy internal/sandbox internal/session internal/session/bucket internal/sysmem internal/versions runners runners/bash runners/deno runners/host runners/python
 	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions runners runners/deno
 	internal/answer: internal/images runners
 	internal/compiler: pyodide
-	internal/httpserve: internal/server internal/session runners
+	internal/httpserve: internal/server internal/server/queue internal/session runners
 	internal/repl: internal/project internal/session runners runners/bash runners/deno
-	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/session internal/sysmem runners
+	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/server/queue internal/session runners
+	internal/server/queue: internal/sysmem
 	internal/session: runners
 	internal/session/bucket: internal/session
 `
@@ -151,7 +156,7 @@ const imports = `
 // capabilities says for each thing that reaches out of Go's safe world the
 // only packages that may use it.
 const capabilities = `
-	os/exec: internal/bench internal/compiler internal/process runners/deno runners/host
+	os/exec: internal/bench internal/compiler internal/process runners/deno/process runners/host
 	net: internal/fetch internal/httpserve internal/intercept internal/machine/netstack internal/netpolicy internal/userland/commands/web pyodide/tlsbio runners/deno/guard runners/python/process
 	net/http: internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket internal/userland/commands/web runners/python/resolver
 	unsafe: internal/sandbox pyodide/linmem
@@ -176,7 +181,7 @@ const capabilities = `
 	golang.org/x/net: internal/backend internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/text: internal/userland/commands/text runners/python/encoding
 	golang.org/x/tools/txtar: runners/runnertest
-	go.uber.org/zap: cmd/coderunner internal/backend internal/builder internal/httpserve internal/server internal/session runners/bash runners/deno runners/deno/codecache runners/python runners/python/process runners/python/snapshots
+	go.uber.org/zap: cmd/coderunner internal/backend internal/builder internal/httpserve internal/server internal/session runners/deno runners/deno/codecache runners/deno/install runners/deno/process runners/python runners/python/process runners/python/snapshots
 	github.com/minio/minio-go/v7: internal/session/bucket
 	github.com/prometheus/client_golang: internal/httpserve
 	github.com/coreos/go-oidc/v3: internal/httpserve
@@ -188,7 +193,7 @@ const capabilities = `
 	go.yaml.in/yaml/v3: internal/clients
 	github.com/pelletier/go-toml/v2: internal/clients runners/deno/npm runners/hint runners/python/pypi runners/python/requirement runners/python/standins
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
-	deps.dev/util/semver: runners/deno runners/python/resolver
+	deps.dev/util/semver: runners/deno/process runners/python/resolver
 	github.com/aquasecurity/go-pep440-version: runners/python/requirement
 `
 

@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/emscripten"
@@ -47,7 +48,7 @@ type instance struct {
 	location    *time.Location // local time
 	proc        *emscripten.Process
 	fs          *memfs.FS
-	process     Process                                                 // nil: none
+	process     *kernel.Process                                         // nil: none
 	tls         func(context.Context, uint32) (memfs.Stream, abi.Errno) // opens tlsDevice
 	charged     bool                                                    // its memory, to the file system
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coderunner/internal/machine/hostdir"
+	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/machine/netstack"
 	"coderunner/pyodide/emscripten"
@@ -59,7 +60,7 @@ type Options struct {
 	// those that they name: of a proxy through which it reaches its servers.
 	Authorities []*x509.Certificate
 
-	// FS is a file system of [Runtime.NewFS]; nil: one of its own. It is Shared if
+	// FS is a file system of [NewFS]; nil: one of its own. It is Shared if
 	// another interpreter has it already: what the snapshot has is there.
 	FS     *memfs.FS
 	Shared bool
@@ -69,7 +70,7 @@ type Options struct {
 	Charged int64
 
 	// Process is the program's process; nil: it can neither start nor signal others.
-	Process Process
+	Process *kernel.Process
 
 	// Dir is the working directory ("": [Home]) and Umask the bits that new files
 	// do not get (0: 022). Files are the descriptors, in place of the standard
@@ -125,7 +126,7 @@ type Interp struct {
 // that dir has already stay.
 func (in *Interp) Mount(dir string, tree fs.FS) error { return MountTree(in.fs, dir, tree) }
 
-// MountTree is [Interp.Mount] on a file system of [Runtime.NewFS].
+// MountTree is [Interp.Mount] on a file system of [NewFS].
 func MountTree(fsys *memfs.FS, dir string, tree fs.FS) error {
 	if err := fsys.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("mount on %s: %w", dir, err)
@@ -153,7 +154,7 @@ func NewHostDir(root *os.Root, rules HostDirRules) *HostDir { return hostdir.New
 // written.
 func (in *Interp) MountHostDir(dir string, f *HostDir) error { return MountHostDir(in.fs, dir, f) }
 
-// MountHostDir is [Interp.MountHostDir] on a file system of [Runtime.NewFS].
+// MountHostDir is [Interp.MountHostDir] on a file system of [NewFS].
 func MountHostDir(fsys *memfs.FS, dir string, f *HostDir) error {
 	// Directories created above it are read-only: programs would take them for
 	// the host's.
@@ -284,7 +285,7 @@ var errTimeLimit = errors.New("time limit")
 func (in *Interp) timeIsUp() {
 	in.signals.interrupt()
 	if in.process != nil {
-		in.process.Kill(-1, sigkill)
+		in.process.Kill(-1, kernel.SIGKILL)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/internal/machine/kernel"
 	"coderunner/pyodide/emscripten"
 	"coderunner/pyodide/linmem"
 )
@@ -15,7 +16,6 @@ import (
 // Signal numbers, as Emscripten has them.
 const (
 	sigint  = 2
-	sigkill = 9
 	sigpipe = 13
 	sigxcpu = 24
 	sigxfsz = 25
@@ -61,10 +61,10 @@ func (s *signals) act(number int, a action) {
 
 // receive takes a signal that a process sent, unless its default action has to
 // follow.
-func (s *signals) receive(number int) (taken bool) {
+func (s *signals) receive(number kernel.Signal) (taken bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if number <= 0 || number > maxSignal || s.flag == nil {
+	if number == 0 || number > maxSignal || s.flag == nil {
 		return false
 	}
 	switch s.actions[number] {

@@ -7,62 +7,11 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
 )
-
-// Process is the process of an interpreter's program in a table of processes that
-// the host keeps. It is safe for concurrent use.
-type Process interface {
-	// PID, Parent, Group and Session are its numbers. Group and Session take a
-	// process, 0 for this one.
-	PID() int
-	Parent() int
-	Group(pid int) (int, abi.Errno)
-	Session(pid int) (int, abi.Errno)
-	SetGroup(pid, group int) abi.Errno
-	SetSession() abi.Errno
-
-	// Start starts a child. Its error wraps an [abi.Errno]. Replace makes the
-	// process another program's when this one ends, which is then to be soon.
-	Start(Spawn) (pid int, err error)
-	Replace(Spawn) error
-
-	// Wait is waitpid(2): ctx's end is EINTR.
-	Wait(ctx context.Context, pid, options int) (Waited, abi.Errno)
-	Kill(pid, signal int) abi.Errno
-	OpenPID(pid int) (*memfs.File, abi.Errno)
-
-	// Handle has f called with signals that other processes send, from any
-	// goroutine. It reports whether the program takes the signal.
-	Handle(f func(signal int) bool)
-	// ChildTime is the processor time of the children that were waited for.
-	ChildTime() time.Duration
-	// Processors is the number of processors that the program is told of.
-	Processors() int
-}
-
-// Waited is a child that has ended, with its status as wait(2) has it. A PID of 0 is
-// none.
-type Waited struct {
-	PID, Status int
-	CPU         time.Duration
-}
-
-// Spawn is a process to start.
-type Spawn struct {
-	Paths []string // the first that can be executed
-	Args  []string
-	Env   []string // "NAME=value"
-	Dir   string
-	Umask uint32
-	Files map[int]*memfs.File // borrowed
-
-	Group   int // to join; 0: the parent's, -1: a new one
-	Session bool
-}
 
 // maxSpawn bounds arguments and environment of a process, in JSON.
 const maxSpawn = 2 << 20
@@ -94,11 +43,12 @@ func callSpawn(_ context.Context, in *instance, a spawnArgument, _ []byte) (any,
 	if in.process == nil {
 		return processAnswer{Errno: abi.ENOSYS, Text: errNoProcesses.Error()}, nil
 	}
-	s := Spawn{Group: a.Group, Session: a.Session, Umask: in.proc.Umask(), Dir: in.proc.Cwd()}
+	s := kernel.Exec{Group: a.Group, Session: a.Session, Umask: in.proc.Umask(), Dir: in.proc.Cwd()}
+	var paths []string
 	for _, list := range []struct {
 		to   *[]string
 		from []string
-	}{{&s.Paths, a.Paths}, {&s.Args, a.Args}, {&s.Env, a.Env}} {
+	}{{&paths, a.Paths}, {&s.Args, a.Args}, {&s.Env, a.Env}} {
 		for _, text := range list.from {
 			b, err := guestPath(text)
 			if err != nil {
@@ -124,15 +74,39 @@ func callSpawn(_ context.Context, in *instance, a spawnArgument, _ []byte) (any,
 	var pid int
 	var err error
 	if a.Replace {
-		err = in.process.Replace(s)
+		err = eachPath(paths, s, in.process.Replace)
 	} else {
-		pid, err = in.process.Start(s)
+		err = eachPath(paths, s, func(e kernel.Exec) error {
+			c, err := in.process.Start(e)
+			if err == nil {
+				pid = c.PID()
+			}
+			return err
+		})
 	}
 	var errno abi.Errno
 	if errors.As(err, &errno) {
 		return processAnswer{Errno: errno, Text: strings.TrimSuffix(err.Error(), ": "+errno.Error())}, nil
 	}
 	return processAnswer{PID: pid}, err
+}
+
+// eachPath calls start with s for one path after another until one can be executed.
+func eachPath(paths []string, s kernel.Exec, start func(kernel.Exec) error) error {
+	err := error(abi.ENOENT)
+	for _, s.Path = range paths {
+		if s.Path != "" && !strings.Contains(s.Path, "/") {
+			s.Path = "./" + s.Path // it was looked up already
+		}
+		e := start(s)
+		if !errors.Is(e, abi.ENOENT) && !errors.Is(e, abi.ENOTDIR) && !errors.Is(e, abi.EACCES) {
+			return e
+		}
+		if err == error(abi.ENOENT) {
+			err = e
+		}
+	}
+	return err
 }
 
 type waitArgument struct{ PID, Options int }
@@ -147,7 +121,7 @@ func callWait(ctx context.Context, in *instance, a waitArgument, _ []byte) (any,
 	if errno != abi.OK {
 		return errno, nil
 	}
-	return []any{w.PID, w.Status, w.CPU.Seconds()}, nil
+	return []any{w.PID, int(w.Status), w.CPU.Seconds()}, nil
 }
 
 type killArgument struct{ PID, Signal int }
@@ -157,7 +131,7 @@ func callKill(_ context.Context, in *instance, a killArgument, _ []byte) (any, e
 	if in.process == nil {
 		return abi.ENOSYS, nil
 	}
-	return in.process.Kill(a.PID, a.Signal), nil
+	return in.process.Kill(a.PID, kernel.Signal(a.Signal)), nil
 }
 
 // callProcess returns the numbers of a process, 0 for the caller: its pid, its
@@ -166,15 +140,13 @@ func callProcess(_ context.Context, in *instance, pid int, _ []byte) (any, error
 	if in.process == nil {
 		return abi.ENOSYS, nil
 	}
-	group, errno := in.process.Group(pid)
-	if errno != abi.OK {
-		return errno, nil
+	of := in.process
+	if pid != 0 {
+		if of = of.Kernel().Process(pid); of == nil {
+			return abi.ESRCH, nil
+		}
 	}
-	session, errno := in.process.Session(pid)
-	if errno != abi.OK {
-		return errno, nil
-	}
-	return []any{in.process.PID(), in.process.Parent(), group, session, in.process.ChildTime().Seconds()}, nil
+	return []any{in.process.PID(), in.process.Parent(), of.Group(), of.Session(), in.process.ChildCPU().Seconds()}, nil
 }
 
 // callProcessors returns the number of processors. In a snapshot that an import makes
@@ -184,7 +156,7 @@ func callProcessors(_ context.Context, in *instance, _ any, _ []byte) (any, erro
 		in.processors = runtime.GOMAXPROCS(0)
 		return in.processors, nil
 	}
-	return in.process.Processors(), nil
+	return in.process.Kernel().Processors(), nil
 }
 
 type groupArgument struct{ PID, Group int }
@@ -208,7 +180,7 @@ func callOpenPID(_ context.Context, in *instance, pid int, _ []byte) (any, error
 	if in.process == nil {
 		return -int(abi.ENOSYS), nil
 	}
-	f, errno := in.process.OpenPID(pid)
+	f, errno := in.process.Kernel().OpenPID(pid)
 	if errno != abi.OK {
 		return -errno.Linux(), nil
 	}

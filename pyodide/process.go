@@ -15,7 +15,10 @@ import (
 // clock shows the given time.
 func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	if in.fs = o.FS; in.fs == nil {
-		if in.fs, err = in.compiled.NewFS(o.Memory); err != nil {
+		if in.fs, err = NewFS(o.Memory); err != nil {
+			return err
+		}
+		if err := in.compiled.MountLibrary(in.fs); err != nil {
 			return err
 		}
 	}
@@ -67,8 +70,9 @@ func (in *Interp) charge(charged int64) error {
 }
 
 // NewFS returns a file system for interpreters and other processes of one program,
-// which share its memory limit of so many bytes; 0: 512 MiB.
-func (r *compiled) NewFS(memory int64) (*memfs.FS, error) {
+// which share its memory limit of so many bytes; 0: 512 MiB. Interpreters need
+// [Runtime.MountLibrary] first.
+func NewFS(memory int64) (*memfs.FS, error) {
 	fsys := memfs.New(memfs.Options{MaxBytes: Options{Memory: memory}.memory(), NamesCount: true})
 	for _, dir := range []string{Home, "/tmp", "/lib", "/dev", SitePackages} {
 		if err := fsys.MkdirAll(dir, 0o755); err != nil {
@@ -83,9 +87,6 @@ func (r *compiled) NewFS(memory int64) (*memfs.FS, error) {
 	if err := fsys.Scratch("/tmp"); err != nil {
 		return nil, err
 	}
-	if err := fsys.MountFile("/lib/"+stdlibName, r.stdlib); err != nil {
-		return nil, err
-	}
 	if err := fsys.MakeDevices(); err != nil {
 		return nil, err
 	}
@@ -95,6 +96,11 @@ func (r *compiled) NewFS(memory int64) (*memfs.FS, error) {
 		}
 	}
 	return fsys, nil
+}
+
+// MountLibrary shows Python's library on a file system of [NewFS].
+func (r *compiled) MountLibrary(fsys *memfs.FS) error {
+	return fsys.MountFile("/lib/"+stdlibName, r.stdlib)
 }
 
 // device opens hostDevice for the interpreter's program.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"coderunner/internal/fetch"
 	"coderunner/internal/intercept"
 	"coderunner/internal/server"
+	"coderunner/internal/server/queue"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
@@ -50,19 +52,22 @@ var settings = []setting{
 	{"CODE_RUNNER_ASK", "ask", "let clients that can ask their user whether a program may connect to a host without permission, for one run (default true)", setBool(func(c *Config) *bool { return &c.Ask })},
 	{"CODE_RUNNER_SECRETS", "secrets", "variables whose values programs can use and not see, each with its host: API_KEY=api.example.com", setSecrets},
 	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache directory (default: in the user's cache directory)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
-	{"CODE_RUNNER_CACHE_SIZE", "cache-size", fmt.Sprintf("size the cache is kept under, least recently used first; 0 is no limit (default %dGiB)", backend.DefaultCacheSize>>30), setCacheSize},
-	{"CODE_RUNNER_TIMEOUT", "timeout", fmt.Sprintf("time limit of a run (default %v)", runners.DefaultTimeout), setTimeout},
-	{"CODE_RUNNER_MEMORY", "memory", fmt.Sprintf("memory limit of a run (default %dMiB)", runners.DefaultMemory>>20), setMemory},
-	{"CODE_RUNNER_MAX_OUTPUT", "max-output", fmt.Sprintf("bytes kept of each output stream (default %d)", runners.DefaultOutput), setMaxOutput},
-	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4, fewer on machines with little memory)", setConcurrency},
+	{"CODE_RUNNER_CACHE_SIZE", "cache-size", fmt.Sprintf("size the cache is kept under, least recently used first; 0 is no limit (default %dGiB)", backend.DefaultCacheSize>>30), within(func(c *Config) *int64 { return &c.CacheSize }, parseSize, 0, math.MaxInt64, "a size such as 5GiB, or 0 for no limit")},
+	{"CODE_RUNNER_TIMEOUT", "timeout", fmt.Sprintf("time limit of a run (default %v)", runners.DefaultTimeout), within(func(c *Config) *time.Duration { return &c.Limits.Timeout }, parseSeconds, runners.MinTimeout, runners.MaxTimeout,
+		fmt.Sprintf("a time between %v and %v, such as 30, 30s or 2m", runners.MinTimeout, runners.MaxTimeout))},
+	{"CODE_RUNNER_MEMORY", "memory", fmt.Sprintf("memory limit of a run (default %dMiB)", runners.DefaultMemory>>20), within(func(c *Config) *int64 { return &c.Limits.Memory }, parseSize, runners.MinMemory, runners.MaxMemory,
+		fmt.Sprintf("a size between %dMiB and %dGiB, such as 512MiB", runners.MinMemory>>20, runners.MaxMemory>>30))},
+	{"CODE_RUNNER_MAX_OUTPUT", "max-output", fmt.Sprintf("bytes kept of each output stream (default %d)", runners.DefaultOutput), within(func(c *Config) *int64 { return &c.Limits.Output }, parseSize, runners.MinOutput, runners.MaxOutput,
+		fmt.Sprintf("a number of bytes between %d and %dMiB, such as 50000", runners.MinOutput, runners.MaxOutput>>20))},
+	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4, fewer on machines with little memory)", within(func(c *Config) *int { return &c.Concurrency }, strconv.Atoi, 1, 1000, "a number between 1 and 1000")},
 	{"CODE_RUNNER_STRUCTURED", "structured", "whether clients get structured content: auto, always or never (default auto)", setStructured},
 	{"CODE_RUNNER_SESSION_DIR", "session-dir", "directory of the sessions (default: in the cache directory)", func(c *Config, v string) error { c.SessionDir = v; return nil }},
 	{"CODE_RUNNER_SESSION_STORE", "session-store", "S3-compatible store of the sessions that several machines share, s3://BUCKET/PREFIX; AWS_ENDPOINT_URL and credentials as AWS's tools have them", setSessionStore},
-	{"CODE_RUNNER_SESSIONS", "sessions", fmt.Sprintf("sessions there may be (default %d)", session.DefaultLimits.Sessions), setCount(func(c *Config) *int { return &c.SessionLimits.Sessions })},
-	{"CODE_RUNNER_SESSION_SIZE", "session-size", fmt.Sprintf("size of a session, with its history (default %dGiB)", session.DefaultLimits.Size>>30), setSessionSize(func(c *Config) *int64 { return &c.SessionLimits.Size })},
-	{"CODE_RUNNER_SESSION_DISK", "session-disk", fmt.Sprintf("size of all sessions (default %dGiB)", session.DefaultLimits.Bytes>>30), setSessionSize(func(c *Config) *int64 { return &c.SessionLimits.Bytes })},
-	{"CODE_RUNNER_SESSION_HISTORY", "session-history", fmt.Sprintf("states of a session that can be gone back to (default %d)", session.DefaultLimits.History), setCount(func(c *Config) *int { return &c.SessionLimits.History })},
-	{"CODE_RUNNER_SESSION_TTL", "session-ttl", fmt.Sprintf("time after which an unused session is removed (default %v)", session.DefaultLimits.TTL), setSessionTTL},
+	{"CODE_RUNNER_SESSIONS", "sessions", fmt.Sprintf("sessions there may be (default %d)", session.DefaultLimits.Sessions), within(func(c *Config) *int { return &c.SessionLimits.Sessions }, strconv.Atoi, 1, 1_000_000, "a number between 1 and 1000000")},
+	{"CODE_RUNNER_SESSION_SIZE", "session-size", fmt.Sprintf("size of a session, with its history (default %dGiB)", session.DefaultLimits.Size>>30), within(func(c *Config) *int64 { return &c.SessionLimits.Size }, parseSize, 1<<20, math.MaxInt64, "a size of at least 1MiB, such as 2GiB")},
+	{"CODE_RUNNER_SESSION_DISK", "session-disk", fmt.Sprintf("size of all sessions (default %dGiB)", session.DefaultLimits.Bytes>>30), within(func(c *Config) *int64 { return &c.SessionLimits.Bytes }, parseSize, 1<<20, math.MaxInt64, "a size of at least 1MiB, such as 2GiB")},
+	{"CODE_RUNNER_SESSION_HISTORY", "session-history", fmt.Sprintf("states of a session that can be gone back to (default %d)", session.DefaultLimits.History), within(func(c *Config) *int { return &c.SessionLimits.History }, strconv.Atoi, 1, 1_000_000, "a number between 1 and 1000000")},
+	{"CODE_RUNNER_SESSION_TTL", "session-ttl", fmt.Sprintf("time after which an unused session is removed (default %v)", session.DefaultLimits.TTL), within(func(c *Config) *time.Duration { return &c.SessionLimits.TTL }, time.ParseDuration, time.Minute, math.MaxInt64, "a time of at least 1m, such as 168h")},
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setBool(func(c *Config) *bool { return &c.Offline })},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
 	{"CODE_RUNNER_HOST_LANGUAGES", "host-languages", "languages whose interpreter the host has, such as perl,ruby or lua=/opt/lua/bin/lua", func(c *Config, v string) error { c.HostLanguages = strings.Split(v, ","); return nil }},
@@ -144,7 +149,7 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 	c.Limits = c.Limits.WithDefaults()
 	c.Memory = c.Limits.Memory
 	if c.Concurrency == 0 {
-		c.Concurrency = server.DefaultConcurrency(c.Limits.Memory)
+		c.Concurrency = queue.DefaultPlaces(c.Limits.Memory)
 	}
 	return c, nil
 }
@@ -158,81 +163,24 @@ func setPermissions(c *Config, v string) error {
 	return nil
 }
 
-func setCacheSize(c *Config, v string) error {
-	n, err := parseSize(v)
-	if err != nil {
-		return fmt.Errorf("%q is not a size such as 5GiB, or 0 for no limit", v)
+// within takes a number, a size or a time between two bounds, which what describes.
+func within[T int | int64 | time.Duration](field func(*Config) *T, parse func(string) (T, error), least, most T, what string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		n, err := parse(v)
+		if err != nil || n < least || n > most {
+			return fmt.Errorf("%q is not %s", v, what)
+		}
+		*field(c) = n
+		return nil
 	}
-	c.CacheSize = n
-	return nil
 }
 
-func setTimeout(c *Config, v string) (err error) {
+// parseSeconds reads a time, in seconds if it has no unit.
+func parseSeconds(v string) (time.Duration, error) {
 	if _, err := strconv.ParseFloat(v, 64); err == nil {
 		v += "s"
 	}
-	c.Limits.Timeout, err = time.ParseDuration(v)
-	if err != nil || c.Limits.Timeout < runners.MinTimeout || c.Limits.Timeout > runners.MaxTimeout {
-		return fmt.Errorf("%q is not a time between %v and %v, such as 30, 30s or 2m", v, runners.MinTimeout, runners.MaxTimeout)
-	}
-	return nil
-}
-
-func setMemory(c *Config, v string) error {
-	n, err := parseSize(v)
-	if err != nil || n < runners.MinMemory || n > runners.MaxMemory {
-		return fmt.Errorf("%q is not a size between %dMiB and %dGiB, such as 512MiB", v, runners.MinMemory>>20, runners.MaxMemory>>30)
-	}
-	c.Limits.Memory = n
-	return nil
-}
-
-func setMaxOutput(c *Config, v string) error {
-	n, err := parseSize(v)
-	if err != nil || n < runners.MinOutput || n > runners.MaxOutput {
-		return fmt.Errorf("%q is not a number of bytes between %d and %dMiB, such as 50000", v, runners.MinOutput, runners.MaxOutput>>20)
-	}
-	c.Limits.Output = n
-	return nil
-}
-
-func setConcurrency(c *Config, v string) error {
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 || n > 1000 {
-		return fmt.Errorf("%q is not a number between 1 and 1000", v)
-	}
-	c.Concurrency = n
-	return nil
-}
-
-// setCount takes a number of sessions or states.
-func setCount(field func(*Config) *int) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		n, err := strconv.Atoi(v)
-		if err != nil || n < 1 || n > 1_000_000 {
-			return fmt.Errorf("%q is not a number between 1 and 1000000", v)
-		}
-		*field(c) = n
-		return nil
-	}
-}
-
-func setSessionSize(field func(*Config) *int64) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		n, err := parseSize(v)
-		if err != nil || n < 1<<20 {
-			return fmt.Errorf("%q is not a size of at least 1MiB, such as 2GiB", v)
-		}
-		*field(c) = n
-		return nil
-	}
-}
-
-func setSessionTTL(c *Config, v string) (err error) {
-	if c.SessionLimits.TTL, err = time.ParseDuration(v); err != nil || c.SessionLimits.TTL < time.Minute {
-		return fmt.Errorf("%q is not a time of at least 1m, such as 168h", v)
-	}
-	return nil
+	return time.ParseDuration(v)
 }
 
 func setIsolation(c *Config, v string) error {

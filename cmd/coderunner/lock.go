@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
+	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -32,24 +32,6 @@ func newLock(cfg *Config) *cobra.Command {
 	addFiles(cmd, &o)
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` that the program does not name itself; may be repeated")
 	return cmd
-}
-
-// replaceFile writes a file in one step.
-func replaceFile(file, text string, mode os.FileMode) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(file), ".lock-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }
 
 func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error {
@@ -79,7 +61,7 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 		return fmt.Errorf("lock %s: %w", file, err)
 	}
 	if locked.Text != req.Code {
-		if err := replaceFile(file, locked.Text, info.Mode().Perm()); err != nil {
+		if err := renameio.WriteFile(file, []byte(locked.Text), info.Mode().Perm(), renameio.IgnoreUmask()); err != nil {
 			return fmt.Errorf("lock %s: %w", file, err)
 		}
 	}

@@ -71,7 +71,7 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 			return req, nil, err
 		}
 	}
-	if req.Project, req.Files, err = openProject(o, cfg.CacheDir, file, req.Language, in != nil); err != nil {
+	if req.Project, req.Files, err = openProject(cfg, o, file, req.Language, in != nil); err != nil {
 		return req, nil, err
 	}
 	req.Filename = req.Project.Program

@@ -80,13 +80,18 @@ func (l *lines) report(p runners.Progress) {
 // change it.
 var quietPreparation = 5 * time.Second
 
-// showProgress shows the preparation on stderr until done is called.
+// showProgress shows the preparation of a program on stderr until done is called.
 func showProgress(req *runners.Request) (done func()) {
+	req.Progress, done = openProgress(quietPreparation)
+	return done
+}
+
+// openProgress shows a preparation on stderr until done is called: after a while, where
+// that is not a terminal.
+func openProgress(quiet time.Duration) (report runners.ProgressFunc, done func()) {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		p := newBar(os.Stderr)
-		req.Progress = p.report
-		return p.clear
+		return p.report, p.clear
 	}
-	req.Progress = newLines(os.Stderr, quietPreparation).report
-	return func() {}
+	return newLines(os.Stderr, quiet).report, func() {}
 }

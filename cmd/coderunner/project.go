@@ -17,7 +17,7 @@ import (
 
 // openProject opens the directory that a program sees: the current one if the program's file
 // is below it, else that of the file. Files are those of --file and --dir that are elsewhere.
-func openProject(o runOptions, cacheDir, file string, l runners.Language, isNotebook bool) (v *project.View, files []runners.File, err error) {
+func openProject(cfg Config, o runOptions, file string, l runners.Language, isNotebook bool) (v *project.View, files []runners.File, err error) {
 	dir, program := absolute("."), ""
 	if file != "" && file != "-" {
 		program = absolute(file)
@@ -30,7 +30,7 @@ func openProject(o runOptions, cacheDir, file string, l runners.Language, isNote
 	for range above {
 		at = filepath.Dir(at)
 	}
-	if v, err = project.Open(at, cacheDir); err != nil {
+	if v, err = project.Open(at, cfg.CacheDir, cfg.SessionDir); err != nil {
 		return nil, nil, err
 	}
 	if above > 0 {
@@ -44,10 +44,10 @@ func openProject(o runOptions, cacheDir, file string, l runners.Language, isNote
 	}
 	if program != "" {
 		v.Program, _ = v.Rel(program)
-		v.Include(v.Program)
 		if above := path.Dir(v.Program); above != "." && !v.Isolated() && !v.Shows(above, true) {
 			v.Include(above) // whoever runs a program of a hidden directory means that
 		}
+		v.Include(v.Program)
 		if isNotebook && l == runners.Python { // as Jupyter does
 			v.Dir = path.Dir(v.Program)
 		}
@@ -161,6 +161,14 @@ func missedLine(v *project.View) string {
 		flag = "--allow-read="
 	} else if rel, err := filepath.Rel(absolute("."), m.Host); err == nil {
 		name = rel
+	}
+	if strings.HasPrefix(m.Why, "is beside") {
+		dir := path.Dir(v.Program)
+		if rel, err := filepath.Rel(absolute("."), filepath.Join(v.Path(), filepath.FromSlash(dir))); err == nil {
+			dir = rel
+		}
+		return fmt.Sprintf("coderunner: the program looked for %s, which %s: cd %s && coderunner run %s\n",
+			printable(filepath.Base(name)), printable(m.Why), printable(dir), printable(path.Base(v.Program)))
 	}
 	return fmt.Sprintf("coderunner: the program looked for %s, which %s: %s%s shows it\n", printable(name), printable(m.Why), flag, printable(name))
 }

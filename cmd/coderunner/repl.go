@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/term"
 
-	evalloop "coderunner/internal/repl"
+	"coderunner/internal/repl"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
@@ -57,8 +57,8 @@ type replOptions struct {
 	out      string
 }
 
-// repl is what a REPL is shown with.
-type repl struct {
+// statements is what the statements of a REPL are shown with.
+type statements struct {
 	replOptions
 	store          *session.Store
 	stdout, stderr *stream
@@ -68,13 +68,18 @@ type repl struct {
 const temporary = "repl"
 
 func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
+	view, files, err := openProject(cfg, o.named, "", o.language, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, view.Close()) }()
 	cfg.Ahead = 1
 	b, err := cfg.open(o.language, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
-	p := &repl{replOptions: o}
+	p := &statements{replOptions: o}
 	p.stdout, p.stderr = openStreams(-1)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // see run
 	if o.session == "" {
@@ -87,25 +92,20 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 	if p.store, err = cfg.OpenSessions(b.Cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err != nil {
 		return err
 	}
-	view, files, err := openProject(o.named, cfg.CacheDir, "", o.language, false)
-	if err != nil {
-		return err
-	}
-	defer view.Close()
 	typed := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
 	if typed {
 		defer onSignal(func(s syscall.Signal) bool { return s == syscall.SIGINT })() // between statements, too
 		fmt.Fprintf(os.Stderr, "coderunner %s, %s. Ctrl-D or exit ends.\n", ownVersion(), o.language)
 	}
-	err = evalloop.Run(ctx, evalloop.Config{
+	err = repl.Run(ctx, repl.Config{
 		Language: o.language, Runner: b.Runners[o.language], Store: p.store, Session: p.session, Packages: o.packages, Limits: cfg.Limits,
-		Terminal: typed, Stdout: evalloop.Stream{Writer: p.stdout, Line: p.stdout.printLine}, Stderr: evalloop.Stream{Writer: p.stderr, Line: p.stderr.printLine},
+		Terminal: typed, Stdout: repl.Stream{Writer: p.stdout, Line: p.stdout.printLine}, Stderr: repl.Stream{Writer: p.stderr, Line: p.stderr.printLine},
 		Progress: showProgress, Interrupts: p.interrupts, Save: p.save,
 		Explain:  func(out *runners.Outcome) string { return endText(out, cfg.Limits, missedLine(view)) },
 		Describe: func(f runners.LeftFile) string { return fmt.Sprintf("%s (%s)", printable(f.Path), humanSize(f.Size)) },
 		Project:  view, Files: files,
 	})
-	if exit, ok := errors.AsType[*evalloop.Exit](err); ok && exit.Code == 0 {
+	if exit, ok := errors.AsType[*repl.Exit](err); ok && exit.Code == 0 {
 		return nil
 	} else if ok {
 		return &exitError{exit.Code}
@@ -118,7 +118,7 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 
 // interrupts has a first Ctrl-C be the program's, if it gets signals, and the next one
 // end the statement.
-func (p *repl) interrupts(cancel func()) evalloop.Interrupts {
+func (p *statements) interrupts(cancel func()) repl.Interrupts {
 	first := &firstSignal{shown: []*stream{p.stdout, p.stderr}}
 	restore := onSignal(func(s syscall.Signal) bool {
 		if s == syscall.SIGINT && !first.take(s) {
@@ -126,11 +126,11 @@ func (p *repl) interrupts(cancel func()) evalloop.Interrupts {
 		}
 		return s == syscall.SIGINT
 	})
-	return evalloop.Interrupts{Signals: &first.Signals, Quiet: first.wordless, Restore: restore}
+	return repl.Interrupts{Signals: &first.Signals, Quiet: first.wordless, Restore: restore}
 }
 
 // save writes an image into the directory of --out, unless there is a file of the name.
-func (p *repl) save(n int, d runners.Display) (bool, error) {
+func (p *statements) save(n int, d runners.Display) (bool, error) {
 	name := fmt.Sprintf("display-%d%s", n, runners.Extension(d.MIME))
 	if _, err := os.Lstat(p.out + "/" + name); err == nil {
 		return false, nil

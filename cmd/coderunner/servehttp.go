@@ -42,7 +42,7 @@ var httpSettings = []setting{
 	{"CODE_RUNNER_HTTP_ORIGINS", "http-origins", "origins whose pages may use it, such as https://example.com, separated by commas", setList(func(c *Config) *[]string { return &c.HTTP.Origins })},
 	{"CODE_RUNNER_HTTP_ISSUER", "http-issuer", "URL of an OpenID Connect issuer whose JWTs are taken", setURL(false, func(c *Config) *string { return &c.HTTP.Issuer })},
 	{"CODE_RUNNER_HTTP_RESOURCE", "http-resource", "URL of this server's /mcp, which must be the audience of these JWTs", setURL(false, func(c *Config) *string { return &c.HTTP.Resource })},
-	{"CODE_RUNNER_HTTP_DRAIN", "http-drain", fmt.Sprintf("how long programs may take to end after SIGTERM (default %v)", defaultDrain), setDrain},
+	{"CODE_RUNNER_HTTP_DRAIN", "http-drain", fmt.Sprintf("how long programs may take to end after SIGTERM (default %v)", defaultDrain), within(func(c *Config) *time.Duration { return &c.HTTP.Drain }, time.ParseDuration, 0, time.Hour, "a time of at most 1h, such as 25s")},
 }
 
 func setList(field func(*Config) *[]string) func(*Config, string) error {
@@ -50,13 +50,6 @@ func setList(field func(*Config) *[]string) func(*Config, string) error {
 		*field(c) = strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
 		return nil
 	}
-}
-
-func setDrain(c *Config, v string) (err error) {
-	if c.HTTP.Drain, err = time.ParseDuration(v); err != nil || c.HTTP.Drain < 0 || c.HTTP.Drain > time.Hour {
-		return fmt.Errorf("%q is not a time of at most 1h, such as 25s", v)
-	}
-	return nil
 }
 
 // tokens returns the tokens of clients: those that are configured, or a new one,

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
-	"golang.org/x/term"
 
 	"coderunner/cache"
 	"coderunner/runners"
@@ -40,11 +39,7 @@ func warm(ctx context.Context, cfg Config, packages []string) error {
 	if err != nil {
 		return err
 	}
-	report, clear := newLines(os.Stderr, 0).report, func() {}
-	if term.IsTerminal(int(os.Stderr.Fd())) {
-		p := newBar(os.Stderr)
-		report, clear = p.report, p.clear
-	}
+	report, done := openProgress(0)
 	forDeno, forPython := splitPackages(packages)
 	var errs []error
 	for _, part := range []struct {
@@ -53,7 +48,7 @@ func warm(ctx context.Context, cfg Config, packages []string) error {
 		packages []string
 	}{{"deno", b.Runners[runners.JavaScript], forDeno}, {"python", b.Runners[runners.Python], forPython}} {
 		err := part.runner.Warm(ctx, part.packages, report)
-		clear()
+		done()
 		if err != nil {
 			errs = append(errs, fmt.Errorf("warm %s: %w", part.name, err))
 			continue

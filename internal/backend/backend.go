@@ -179,12 +179,12 @@ func (b *Backend) openPython() error {
 
 // openBash opens the shell's runner, which the Python of scripts is part of.
 func (b *Backend) openBash() {
-	b.add(bash.New(bash.Config{Policy: b.Policy, Log: b.cfg.Log, Python: func(ctx context.Context, req runners.Request) (*bash.Machine, error) {
-		m, err := b.python.Machine(ctx, req)
+	b.add(bash.New(bash.Config{Policy: b.Policy, Machine: func(ctx context.Context, s bash.Script) (*bash.Machine, error) {
+		m, err := b.python.Machine(ctx, python.MachineOptions(s))
 		if err != nil {
 			return nil, err
 		}
-		return &bash.Machine{FS: m.FS, Kernel: m.Kernel, Network: m.Network, Packages: m.Packages, Close: m.Close}, nil
+		return &bash.Machine{FS: m.FS, Kernel: m.Kernel, Network: m.Network, Close: m.Close, Prepared: m.Prepared}, nil
 	}}), runners.Bash)
 }
 

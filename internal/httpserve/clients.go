@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/internal/server"
+	"coderunner/internal/server/queue"
 )
 
 const (
@@ -23,7 +24,7 @@ const (
 type clients struct {
 	o     Options
 	key   []byte
-	queue *server.Queue
+	queue *queue.Queue
 	kept  *server.Kept
 	board *board
 
@@ -41,9 +42,9 @@ type client struct {
 
 func newClients(o Options, key []byte, b *board) *clients {
 	if o.MCP.Concurrency <= 0 {
-		o.MCP.Concurrency = server.DefaultConcurrency(o.MCP.Limits.WithDefaults().Memory)
+		o.MCP.Concurrency = queue.DefaultPlaces(o.MCP.Limits.WithDefaults().Memory)
 	}
-	return &clients{o: o, key: key, queue: server.NewQueue(o.MCP.Concurrency), kept: &server.Kept{}, board: b, known: map[string]*client{}}
+	return &clients{o: o, key: key, queue: queue.New(o.MCP.Concurrency), kept: &server.Kept{}, board: b, known: map[string]*client{}}
 }
 
 // enter returns the client of a name. The caller leaves it.

@@ -3,7 +3,7 @@
 //
 // It knows nothing of MCP's messages: each client has a [server.Server] of its own,
 // with its own sessions, files and requests, and all of them share the places in
-// which programs run, which a [server.Queue] hands out.
+// which programs run, which a [queue.Queue] hands out.
 //
 //	/mcp                       MCP's Streamable HTTP
 //	/                          what runs and what waits, for a person (status.go, page/)

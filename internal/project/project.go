@@ -120,9 +120,12 @@ func (v *View) Only(dirs ...string) {
 	}
 }
 
-// Whole returns a view that shows all that Only hides, for those who look for what is to be
-// included.
+// Whole returns v, or a view that shows all that Only hides, for those who look for what is to
+// be included. It is closed with v.
 func (v *View) Whole() *View {
+	if !v.only {
+		return v
+	}
 	whole := &View{Program: v.Program, Dir: v.Dir, root: v.root, path: v.path, hides: v.hides, above: v.above, ignores: map[string][]pattern{}}
 	for _, n := range v.named {
 		if !n.rules {
@@ -234,6 +237,16 @@ func (v *View) link(name string) (string, error) {
 		return "", fs.ErrNotExist
 	}
 	return target, nil
+}
+
+// Free returns a name that the directory does not have, by putting underscores before one.
+func (v *View) Free(name string) string {
+	for {
+		if _, err := v.root.Lstat(filepath.FromSlash(name)); err != nil {
+			return name
+		}
+		name = path.Join(path.Dir(name), "_"+path.Base(name))
+	}
 }
 
 // Lstat implements [fs.ReadLinkFS].

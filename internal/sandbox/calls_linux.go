@@ -192,6 +192,29 @@ func (c *Call) Fail(errno unix.Errno) { c.respond(response{errno: -int32(errno)}
 // changed: it is for calls that are allowed whatever these are.
 func (c *Call) Continue() { c.respond(response{flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}) }
 
+// Replace puts a copy of our descriptor in the place of one of the process.
+func (c *Call) Replace(number, fd int) error {
+	const setNumber = 1 // SECCOMP_ADDFD_FLAG_SETFD
+	add := struct {
+		id                      uint64
+		flags, from, to, flags2 uint32
+	}{c.id, setNumber, uint32(fd), uint32(number), unix.O_CLOEXEC}
+	raw, err := c.calls.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if e := raw.Control(func(listener uintptr) {
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, listener, unix.SECCOMP_IOCTL_NOTIF_ADDFD, uintptr(unsafe.Pointer(&add)))
+		err = nil
+		if errno != 0 {
+			err = errno
+		}
+	}); e != nil {
+		return e
+	}
+	return err
+}
+
 // valid reports whether the thread still waits, so that what was read was its own.
 func (c *Call) valid() bool {
 	valid := false

@@ -39,8 +39,10 @@ type Spec struct {
 	Read    []string
 	Write   []string // may be read, too
 	Network bool     // sockets of every kind
-	// Loopback gives a process without Network sockets of TCP and UDP in a network of
-	// its own, where there is nothing but itself. The kernel may refuse: see [Alone].
+	// Loopback gives a process sockets of TCP and UDP in a network of its own, where there
+	// is nothing but itself. With Network only the supervisor's sockets lead out of it
+	// (Call.Replace), and without one it has no effect. The kernel may refuse: see
+	// [OwnNetwork].
 	Loopback bool
 	// Supervise takes the system calls that reach the network, before the process
 	// begins, and must not wait. It is not called where the kernel cannot.

@@ -129,14 +129,16 @@ func confineStarted(k kernel, s Spec, pid int, to reach, identify func(pid int) 
 	if err != nil {
 		return err
 	}
-	// Where there are too many namespaces it has no network at all.
-	if to == nowhere && s.Loopback && k.shared == nil && process.unshare() == nil {
+	supervise := s.Network && s.Supervise != nil && Supervised() == nil
+	// Where there are too many namespaces it has no network at all, or that of the system.
+	if s.Loopback && k.shared == nil && (to == nowhere || supervise) && process.unshare() == nil {
 		if err := process.settle(identify); err != nil {
 			return err
 		}
-		to = itself
+		if to == nowhere {
+			to = itself
+		}
 	}
-	supervise := s.Network && s.Supervise != nil && Supervised() == nil
 	flags := k.flags
 	if supervise {
 		flags, _ = supervision()

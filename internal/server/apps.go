@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"embed"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -11,13 +10,9 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// The extension "MCP Apps" (SEP-1865): hosts that know it show a tool's results
-// in a page that the server has as a resource.
-const (
-	appExtension = "io.modelcontextprotocol/ui"
-	appMIME      = "text/html;profile=mcp-app"
-	appURI       = "ui://coderunner/result"
-)
+// appURI is the page that shows results in hosts that know the extension "MCP Apps"
+// (SEP-1865).
+const appURI = "ui://coderunner/result"
 
 //go:embed app
 var appFiles embed.FS
@@ -37,14 +32,14 @@ func appPage() (string, error) {
 }
 
 // addApp adds the page. It is not listed: a tool's metadata names it.
-func (s *Server) addApp(hooks *mcpserver.Hooks) error {
+func addApp(s *mcpserver.MCPServer, hooks *mcpserver.Hooks) error {
 	page, err := appPage()
 	if err != nil {
 		return err
 	}
 	meta := map[string]any{"ui": map[string]any{"prefersBorder": true}}
 	contents := []mcp.ResourceContents{mcp.TextResourceContents{URI: appURI, MIMEType: appMIME, Text: page, Meta: meta}}
-	s.mcp.AddResource(mcp.NewResource(appURI, "result", mcp.WithMIMEType(appMIME)),
+	s.AddResource(mcp.NewResource(appURI, "result", mcp.WithMIMEType(appMIME)),
 		func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) { return contents, nil })
 	hooks.AddAfterListResources(func(_ context.Context, _ any, _ *mcp.ListResourcesRequest, list *mcp.ListResourcesResult) {
 		list.Resources = slices.DeleteFunc(list.Resources, func(r mcp.Resource) bool { return r.URI == appURI })
@@ -64,23 +59,4 @@ func withApp(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 		}
 	}
 	return tools
-}
-
-// showsApps reports whether a client shows pages of the type that ours has.
-func showsApps(c mcp.ClientCapabilities) bool {
-	settings, ok := c.Extensions[appExtension].(map[string]any)
-	types, _ := settings["mimeTypes"].([]any)
-	return ok && slices.Contains(types, any(appMIME))
-}
-
-// clientCapabilities returns what the client declares: in the request, as
-// revision 2026-07-28 has it, or in the handshake.
-func clientCapabilities(ctx context.Context) (c mcp.ClientCapabilities) {
-	if p := paramsFrom(ctx); p != nil && json.Unmarshal(p.Meta[mcp.MetaKeyClientCapabilities], &c) == nil {
-		return c
-	}
-	if s := peerFrom(ctx); s != nil {
-		return s.GetClientCapabilities()
-	}
-	return c
 }

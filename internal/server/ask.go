@@ -6,14 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"go.uber.org/zap"
-
-	"coderunner/runners"
 )
 
 // askTime is how long a question may be open. The program's clock stands still meanwhile,
@@ -37,48 +32,6 @@ type requester struct {
 }
 
 type askerKey struct{}
-
-// withAsker returns a context of a request, with the user who can be asked in the
-// answer to it. A nil write cannot send requests.
-func (c *conn) withAsker(ctx context.Context, m *message, write writeFunc) context.Context {
-	var a asker
-	switch {
-	case !c.server.ask || m.Method != string(mcp.MethodToolsCall):
-		return ctx
-	case m.modern():
-		a = &dialogue{server: c.server}
-	case write != nil:
-		a = &requester{c, write}
-	default:
-		return ctx
-	}
-	return context.WithValue(ctx, askerKey{}, a)
-}
-
-// elicits reports whether a client asks its user what a form asks.
-func elicits(c mcp.ClientCapabilities) bool {
-	return c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
-}
-
-// askFor sets the Ask of a call's program, if there is a user who can be asked.
-func (s *Server) askFor(ctx context.Context, req *runners.Request) {
-	a, _ := ctx.Value(askerKey{}).(asker)
-	if a == nil || !elicits(clientCapabilities(ctx)) {
-		return
-	}
-	progress := req.Progress
-	req.Ask = func(run context.Context, host string, port uint16) (bool, error) {
-		progress.Report(runners.Progress{Phase: askPhase, Item: fmt.Sprintf("%s:%d", host, port)})
-		defer progress.Report(runners.Progress{Phase: "run"})
-		run, cancel := context.WithTimeoutCause(run, askTime, errNoAnswer)
-		defer cancel()
-		stop := context.AfterFunc(ctx, cancel)
-		defer stop()
-		allow, err := a.allows(run, host, port)
-		s.log.Info("the user was asked", zap.String("host", host), zap.Uint16("port", port), zap.Bool("allow", allow), zap.Error(err))
-		return allow, err
-	}
-}
 
 // connectQuestion asks whether a program may connect.
 func connectQuestion(host string, port uint16) mcp.ElicitationParams {
@@ -128,49 +81,5 @@ func (a *requester) allows(ctx context.Context, host string, port uint16) (bool,
 			Params: mcp.NotificationParams{AdditionalFields: object{"requestId": id, "reason": "the program does not wait any longer"}},
 		}})
 		return false, context.Cause(ctx)
-	}
-}
-
-// expect enters a request of ours, and returns where its response comes.
-func (c *conn) expect(key string) <-chan *message {
-	answered := make(chan *message, 1)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.asked == nil {
-		c.asked = map[string]chan<- *message{}
-	}
-	c.asked[key] = answered
-	return answered
-}
-
-func (c *conn) expectNoMore(key string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.asked, key)
-}
-
-// answered takes a response to a request of ours. One that nobody waits for is dropped.
-func (c *conn) answered(m *message) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if answered := c.asked[m.key]; answered != nil {
-		delete(c.asked, m.key)
-		answered <- m
-	}
-}
-
-// describeAsk returns a filter of tools/list that tells the model of a user who can be
-// asked.
-func (s *Server) describeAsk(c Config) func(context.Context, []mcp.Tool) []mcp.Tool {
-	end := "Permissions: " + permissions(c.Policy) + ".\n"
-	return func(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
-		if !s.ask || c.Policy.Net.All || c.Policy.DenyNet.All || !elicits(clientCapabilities(ctx)) {
-			return tools
-		}
-		tools = slices.Clone(tools)
-		for i := range tools {
-			tools[i].Description = strings.Replace(tools[i].Description, end, end+"Hosts without permission: connect; the user is asked.\n", 1)
-		}
-		return tools
 	}
 }

@@ -39,7 +39,7 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	var out *runners.Outcome
 	var err error
 	defer func() { observer.Ended(out, err) }()
-	leave, err := s.queue.acquire(ctx, s.client, streamOf(ctx))
+	leave, err := s.queue.Acquire(ctx, s.client, streamOf(ctx))
 	if err != nil {
 		return nil, err
 	}

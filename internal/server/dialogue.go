@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
+	"coderunner/internal/session"
 	"coderunner/runners"
 )
 
@@ -21,7 +22,8 @@ import (
 // question and names the run. Between two calls the run is parked: it waits, and keeps
 // its place and its memory.
 type dialogue struct {
-	server    *Server
+	parked    *parked
+	run       func(context.Context, session.Call) (*runners.Outcome, error)
 	call      programCall
 	arguments map[string]json.RawMessage // of the call, which all that follow repeat
 	cancel    context.CancelCauseFunc
@@ -46,6 +48,8 @@ const inputKey = "connect"
 // parked are the dialogues that no call waits for, by their states. A state is
 // used once, only its client has it, and it is no longer known after askTime.
 type parked struct {
+	log *zap.Logger
+
 	mu      sync.Mutex
 	byState map[string]*parkedRun
 	most    int
@@ -77,28 +81,6 @@ func (d *dialogue) allows(ctx context.Context, host string, port uint16) (bool, 
 	}
 }
 
-// converse runs the program of a call, or goes on with the one that waits for its
-// answer, until it ends or has a question.
-func (s *Server) converse(ctx context.Context, p *params) (call programCall, out *runners.Outcome, asks *mcp.CallToolResult, err error) {
-	d, asks, err := s.resume(p)
-	if err != nil || asks != nil {
-		return call, nil, asks, err
-	}
-	if d == nil {
-		if call, err = s.parseArguments(p); err != nil {
-			return call, nil, nil, err
-		}
-		if d, _ = ctx.Value(askerKey{}).(*dialogue); d == nil || !elicits(clientCapabilities(ctx)) {
-			out, err = s.runIn(ctx, call.Call)
-			return call, out, nil, err
-		}
-		d.call, d.arguments = call, p.Arguments
-		d.begin(ctx)
-	}
-	out, asks, err = d.next(ctx)
-	return d.call, out, asks, err
-}
-
 // begin starts the run, which outlives its call.
 func (d *dialogue) begin(ctx context.Context) {
 	if notifierFrom(ctx) != nil {
@@ -106,16 +88,16 @@ func (d *dialogue) begin(ctx context.Context) {
 	}
 	ctx, d.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	d.questions, d.done = make(chan *question), make(chan struct{})
-	d.server.parked.runs.Go(func() {
+	d.parked.runs.Go(func() {
 		defer close(d.done)
 		defer func() {
 			if r := recover(); r != nil {
-				d.server.log.Error("panic in run_code", zap.Any("panic", r), zap.Stack("stack"))
+				d.parked.log.Error("panic in run_code", zap.Any("panic", r), zap.Stack("stack"))
 				d.err = errors.New("the server failed")
 			}
 		}()
 		defer d.cancel(nil)
-		d.out, d.err = d.server.runIn(ctx, d.call.Call)
+		d.out, d.err = d.run(ctx, d.call.Call)
 	})
 }
 
@@ -127,7 +109,7 @@ func (d *dialogue) next(ctx context.Context) (*runners.Outcome, *mcp.CallToolRes
 	for {
 		select {
 		case q := <-d.questions:
-			if asks := d.server.parked.add(d, q); asks != nil {
+			if asks := d.parked.add(d, q); asks != nil {
 				return nil, asks, nil
 			}
 			q.answer <- func() (bool, error) { return false, errors.New("too many questions are open") }
@@ -192,31 +174,6 @@ func (p *parked) take(state string, arguments map[string]json.RawMessage) *parke
 	delete(p.byState, state)
 	r.expiry.Stop()
 	return r
-}
-
-// resume hands an answer to the run that waits for it and returns the run. Without the
-// answer, it returns a result that asks again; without a state, nothing.
-func (s *Server) resume(p *params) (*dialogue, *mcp.CallToolResult, error) {
-	if len(p.RequestState) == 0 || string(p.RequestState) == "null" {
-		return nil, nil, nil
-	}
-	var state string
-	_ = json.Unmarshal(p.RequestState, &state) // what is no string is not known
-	if p.Arguments == nil {
-		p.Arguments = map[string]json.RawMessage{}
-	}
-	r := s.parked.take(state, p.Arguments)
-	if r == nil {
-		return nil, nil, errQuestionClosed
-	}
-	answer, ok := p.InputResponses[inputKey]
-	if !ok {
-		if asks := s.parked.add(r.dialogue, r.asked); asks != nil {
-			return nil, asks, nil
-		}
-	}
-	r.asked.answer <- func() (bool, error) { return decision(answer) }
-	return r.dialogue, nil, nil
 }
 
 // end cancels the runs that are parked, and returns when all dialogues have ended.

@@ -66,8 +66,8 @@ func (u *usedPackages) list() map[string][]string {
 	return list
 }
 
-// addEnvironment adds the resource.
-func (s *Server) addEnvironment(c Config) {
+// environmentResource returns the resource of a server whose runs had the packages used.
+func environmentResource(c Config, used *usedPackages) mcpserver.ServerResource {
 	limits := c.Limits.WithDefaults()
 	e := environment{
 		Languages: names(c.Runners),
@@ -88,7 +88,7 @@ func (s *Server) addEnvironment(c Config) {
 	}
 	read := func(ctx context.Context, _ mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		now := e
-		if now.Packages = s.used.list(); c.Packages != nil {
+		if now.Packages = used.list(); c.Packages != nil {
 			var err error
 			if now.Packages, err = c.Packages(ctx); err != nil {
 				return nil, err
@@ -104,9 +104,9 @@ func (s *Server) addEnvironment(c Config) {
 		}
 		return []mcp.ResourceContents{mcp.TextResourceContents{URI: environmentURI, MIMEType: "application/json", Text: string(text)}}, nil
 	}
-	s.mcp.AddResources(mcpserver.ServerResource{
+	return mcpserver.ServerResource{
 		Resource: mcp.NewResource(environmentURI, "environment", mcp.WithMIMEType("application/json"),
 			mcp.WithResourceDescription("Languages, versions, limits, permissions, isolation and cached packages")),
 		Handler: read,
-	})
+	}
 }

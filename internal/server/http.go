@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,27 +10,18 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-const (
-	// bodyTime is how long the body of a request may take to arrive, writeTime a
-	// message to be taken by the client.
-	bodyTime  = time.Minute
-	writeTime = 30 * time.Second
-	// pingGap is how often a silent answer is shown to be alive: proxies end
-	// connections on which nothing happens, some after a minute.
-	pingGap = 15 * time.Second
-)
-
-// Names of headers that the protocol gives to sessions.
+// sessionHeader names a session, in the protocol.
 const sessionHeader = "Mcp-Session-Id"
+
+// bodyTime is how long the body of a request may take to arrive.
+const bodyTime = time.Minute
 
 // ServeHTTP speaks MCP's Streamable HTTP to the one client of the server, which the
 // caller has authenticated. A session is a stream of calls with ids of its own;
@@ -98,7 +90,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	if out.modern = m.modern(); m.Method == string(mcp.MethodInitialize) {
 		out.started = func() { w.Header().Set(sessionHeader, s.streams.seal(x, s.client)) }
 	}
-	x.answer(r.Context(), m, out)
+	s.answer(r.Context(), x, m, out)
 }
 
 // readBody reads a message that does not take for ever to come.
@@ -151,10 +143,10 @@ func checkHeaders(m *message, h http.Header) error {
 }
 
 // answer hands a message on, and waits for what it is answered with.
-func (x *stream) answer(ctx context.Context, m *message, out *httpAnswer) {
+func (s *Server) answer(ctx context.Context, x *stream, m *message, out *httpAnswer) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	ctx = x.server.mcp.WithContext(ctx, x.peer)
+	ctx = s.mcp.WithContext(ctx, x.peer)
 	if m.Method == "" || m.key == "" || m.Method == string(mcp.MethodNotificationCancelled) {
 		if err := x.dispatch(ctx, m); err != nil { // begins nothing that is answered
 			_ = out.write(rejection(err))
@@ -172,7 +164,7 @@ func (x *stream) answer(ctx context.Context, m *message, out *httpAnswer) {
 	if !out.stream {
 		ask = nil
 	}
-	ctx, req, err := x.begin(x.withAsker(ctx, m, ask), m, out.write)
+	ctx, req, err := x.begin(s.withAsker(ctx, x.conn, m, ask), m, out.write)
 	if err != nil {
 		_ = out.write(rejection(err))
 		return
@@ -183,127 +175,46 @@ func (x *stream) answer(ctx context.Context, m *message, out *httpAnswer) {
 	out.accept() // unless it was answered
 }
 
-// httpAnswer is the answer to one request: JSON, or events if something comes before the
-// response.
-type httpAnswer struct {
-	w       http.ResponseWriter
-	stream  bool   // the client takes events
-	modern  bool   // of revision 2026-07-28
-	started func() // called before the first byte; may be nil
-	status  int    // of an answer that is not a stream; 0: by what it is
-	gone    context.CancelCauseFunc
-
-	mu     sync.Mutex
-	events bool // the stream has begun
-	done   bool
-}
-
-// write is a writeFunc.
-func (a *httpAnswer) write(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return fmt.Errorf("marshal message: %w", err)
-	}
-	status, last := http.StatusOK, true
-	switch v := v.(type) {
-	case mcp.JSONRPCError:
-		if a.modern {
-			status = httpStatus(v.Error.Code)
-		}
-	case mcp.JSONRPCResponse:
-	default:
-		last = false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+// stream returns the session of a message, or a status and a text. The caller
+// releases it.
+func (s *Server) stream(m *message, r *http.Request) (x *stream, status int, text string) {
+	t := &s.streams
+	id := r.Header.Get(sessionHeader)
 	switch {
-	case a.done || !last && !a.stream:
-	case last && !a.events:
-		a.done = true
-		a.w.Header().Set("Content-Length", strconv.Itoa(len(data)))
-		a.begin("application/json", max(status, a.status))
-		a.send(data)
+	case m.modern():
+		x = s.newStream(sealed{})
+		x.peer.id = ""
+		return x, 0, ""
+	case m.Method == string(mcp.MethodInitialize):
+		x = s.newStream(sealed{ID: rand.Text()})
+	case id == "":
+		return nil, http.StatusBadRequest, `Without a session: send "initialize" first, and the header Mcp-Session-Id of its answer with all that follows.`
 	default:
-		a.done = last
-		a.event("event: message\ndata: " + string(data) + "\n\n")
-	}
-	return nil
-}
-
-// httpStatus returns the status that revision 2026-07-28 has for an error.
-func httpStatus(code int) int {
-	switch code {
-	case mcp.METHOD_NOT_FOUND:
-		return http.StatusNotFound
-	case mcp.HEADER_MISMATCH, mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, mcp.UNSUPPORTED_PROTOCOL_VERSION,
-		mcp.INVALID_REQUEST, mcp.INVALID_PARAMS, mcp.PARSE_ERROR:
-		return http.StatusBadRequest
-	}
-	return http.StatusOK
-}
-
-// accept answers what has no answer.
-func (a *httpAnswer) accept() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if !a.done && !a.events {
-		a.w.WriteHeader(http.StatusAccepted)
-	}
-	a.done = true
-}
-
-// keepAlive sends a comment now and then until stop is called, if the client takes
-// events.
-func (a *httpAnswer) keepAlive(ctx context.Context) (stop func()) {
-	if !a.stream {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var ping *time.Timer
-	ping = time.AfterFunc(pingGap, func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		if a.done || ctx.Err() != nil {
-			return
+		known, ok := t.unseal(s.client, id)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if !ok || t.ended[known.ID] {
+			return nil, http.StatusNotFound, `There is no such session: send "initialize" again.`
 		}
-		a.event(": running\n\n")
-		ping.Reset(pingGap)
-	})
-	return func() {
-		cancel()
-		ping.Stop()
+		if x = t.open[known.ID]; x == nil {
+			x = s.newStream(known)
+			x.resume()
+			t.add(x)
+		}
+		t.clock++
+		x.used, x.users = t.clock, x.users+1
+		return x, 0, ""
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clock++
+	x.used, x.users = t.clock, 1
+	t.add(x)
+	return x, 0, ""
 }
 
-// event sends an event. a.mu is held.
-func (a *httpAnswer) event(text string) {
-	if !a.events {
-		a.events = true
-		a.w.Header().Set("Cache-Control", "no-store")
-		a.w.Header().Set("X-Accel-Buffering", "no") // nginx would hold it back
-		a.begin("text/event-stream", http.StatusOK)
-	}
-	a.send([]byte(text))
-}
-
-// begin sends the headers. a.mu is held.
-func (a *httpAnswer) begin(kind string, status int) {
-	if a.started != nil && status == http.StatusOK {
-		a.started()
-	}
-	a.w.Header().Set("Content-Type", kind)
-	a.w.WriteHeader(status)
-}
-
-// send writes some bytes, or ends a request whose client does not take them. a.mu is held.
-func (a *httpAnswer) send(data []byte) {
-	control := http.NewResponseController(a.w)
-	_ = control.SetWriteDeadline(time.Now().Add(writeTime))
-	_, err := a.w.Write(data)
-	if err = errors.Join(err, control.Flush()); err != nil && a.gone != nil {
-		a.gone(errGone)
-	}
-	_ = control.SetWriteDeadline(time.Time{})
+func (s *Server) newStream(id sealed) *stream {
+	return &stream{sealed: id, conn: s.newConn(id.ID)}
 }
 
 // ResourceMetadata returns the OAuth metadata of a protected resource (RFC 9728), whose

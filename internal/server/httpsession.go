@@ -2,11 +2,9 @@ package server
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"net/http"
 	"strings"
 	"sync"
 
@@ -39,7 +37,7 @@ type streams struct {
 
 // stream is a session over HTTP, or one request of the revision that has none.
 type stream struct {
-	conn
+	*conn
 	sealed sealed
 	users  int // requests; guarded by streams.mu, as is what follows
 	used   int // value of clock when it was last used
@@ -81,48 +79,6 @@ func (t *streams) unseal(client, id string) (s sealed, ok bool) {
 	}
 	body, err := base64.RawURLEncoding.DecodeString(text)
 	return s, err == nil && json.Unmarshal(body, &s) == nil && s.ID != ""
-}
-
-// stream returns the session of a message, or a status and a text. The caller
-// releases it.
-func (s *Server) stream(m *message, r *http.Request) (x *stream, status int, text string) {
-	t := &s.streams
-	id := r.Header.Get(sessionHeader)
-	switch {
-	case m.modern():
-		x = s.newStream(sealed{})
-		x.peer.id = ""
-		return x, 0, ""
-	case m.Method == string(mcp.MethodInitialize):
-		x = s.newStream(sealed{ID: rand.Text()})
-	case id == "":
-		return nil, http.StatusBadRequest, `Without a session: send "initialize" first, and the header Mcp-Session-Id of its answer with all that follows.`
-	default:
-		known, ok := t.unseal(s.client, id)
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if !ok || t.ended[known.ID] {
-			return nil, http.StatusNotFound, `There is no such session: send "initialize" again.`
-		}
-		if x = t.open[known.ID]; x == nil {
-			x = s.newStream(known)
-			x.resume()
-			t.add(x)
-		}
-		t.clock++
-		x.used, x.users = t.clock, x.users+1
-		return x, 0, ""
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.clock++
-	x.used, x.users = t.clock, 1
-	t.add(x)
-	return x, 0, ""
-}
-
-func (s *Server) newStream(id sealed) *stream {
-	return &stream{sealed: id, conn: conn{server: s, peer: &peer{id: id.ID}, requests: map[string]*request{}}}
 }
 
 // resume makes a session what the handshake made it, which another server heard.
@@ -207,28 +163,4 @@ func (t *streams) leave(size int) {
 	defer t.mu.Unlock()
 	t.requests--
 	t.bytes -= size
-}
-
-// Forget drops what is kept of earlier runs, cancels those that wait for the user, and
-// returns when they have stopped. The server must not be used any more.
-func (s *Server) Forget() {
-	s.parked.end()
-	for s.store.forget() > 0 {
-	}
-	s.store.shared.count(s.store, 0)
-}
-
-// Waits reports whether a run waits for an answer that a request has yet to bring.
-func (s *Server) Waits() bool {
-	s.parked.mu.Lock()
-	defer s.parked.mu.Unlock()
-	return len(s.parked.byState) > 0
-}
-
-// Streams returns how many sessions there are over HTTP, and how many requests are
-// being answered.
-func (s *Server) Streams() (sessions, requests int) {
-	s.streams.mu.Lock()
-	defer s.streams.mu.Unlock()
-	return len(s.streams.open), s.streams.requests
 }

@@ -1,12 +1,13 @@
 package server
 
 import (
-	"crypto/rand"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
-	"go.uber.org/zap"
 
 	"coderunner/runners"
 )
@@ -36,7 +37,7 @@ func New(c Config) (*Server, error) {
 		ask:       c.Ask,
 		sessions:  c.Sessions,
 
-		parked: parked{byState: map[string]*parkedRun{}, most: max(1, c.Concurrency-1)}, // others find a place
+		parked: parked{byState: map[string]*parkedRun{}, most: max(1, c.Concurrency-1), log: c.Log}, // others find a place
 	}
 	hooks := &mcpserver.Hooks{}
 	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version, append(identity(),
@@ -57,30 +58,33 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.mcp.AddTool(tool, s.handle)
-	s.addEnvironment(c)
+	s.mcp.AddResources(environmentResource(c, &s.used))
 	if err := s.addSessionTools(); err != nil {
 		return nil, err
 	}
-	return s, s.addApp(hooks)
+	return s, addApp(s.mcp, hooks)
 }
 
-// withDefaults returns the configuration with what may be absent.
-func (c Config) withDefaults() Config {
-	if c.Log == nil {
-		c.Log = zap.NewNop()
+// addSessionTools offers the tools and the files of sessions, if there is a store.
+func (s *Server) addSessionTools() error {
+	if s.sessions == nil {
+		return nil
 	}
-	c.Limits = c.Limits.WithDefaults()
-	if c.Concurrency <= 0 {
-		c.Concurrency = DefaultConcurrency(c.Limits.Memory)
+	for _, t := range append(s.fileTools(), s.sessionsTool()) {
+		in, err := json.Marshal(object{"type": "object", "additionalProperties": false, "required": t.required, "properties": t.properties})
+		if err != nil {
+			return fmt.Errorf("marshal the schema of %s: %w", t.name, err)
+		}
+		s.mcp.AddTool(mcp.Tool{
+			Name: t.name, Title: t.title, Description: t.description, RawInputSchema: in,
+			Annotations: mcp.ToolAnnotation{
+				Title: t.title, ReadOnlyHint: mcp.ToBoolPtr(t.readOnly), DestructiveHint: mcp.ToBoolPtr(!t.readOnly),
+				IdempotentHint: mcp.ToBoolPtr(t.idempotent), OpenWorldHint: mcp.ToBoolPtr(false),
+			},
+		}, func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return s.call(ctx, t), nil
+		})
 	}
-	if c.Queue == nil {
-		c.Queue = NewQueue(c.Concurrency)
-	}
-	if c.Kept == nil {
-		c.Kept = &Kept{}
-	}
-	if len(c.SessionKey) == 0 {
-		c.SessionKey = []byte(rand.Text())
-	}
-	return c
+	s.addSessionFiles()
+	return nil
 }

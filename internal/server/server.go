@@ -6,61 +6,9 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"go.uber.org/zap"
 
+	"coderunner/internal/server/queue"
 	"coderunner/internal/session"
 	"coderunner/runners"
-)
-
-// Config is what a server needs. The runners stay the caller's to close.
-type Config struct {
-	Name, Version string
-	// Runners has a runner for each language that is offered.
-	Runners     map[runners.Language]runners.Runner
-	Limits      runners.Limits // of a call that names none
-	Concurrency int            // programs at once; 0: DefaultConcurrency
-	Policy      runners.Policy
-	Offline     bool
-	// Isolation is how well JavaScript programs are confined by the system:
-	// "full", "partial" or "none"; "" is not told.
-	Isolation  string
-	Structured Structured // "": StructuredAuto
-	// Ask lets users be asked, by clients that can, about hosts that Policy does not have.
-	Ask bool
-	// Sessions keeps the sessions; nil: none are offered.
-	Sessions *session.Store
-	// Packages lists the packages in the cache by language, those that were used last
-	// first; nil: only those that this server's runs had are listed.
-	Packages func(context.Context) (map[string][]string, error)
-	// Compiled lists the Python packages with machine code in the cache, those that
-	// were used last first; Missing those that cannot be installed, those that most
-	// others need first. Nil: none are named.
-	Compiled, Missing func(context.Context) []string
-	Log               *zap.Logger // nil: nothing is logged
-
-	// What follows is for servers that share a process, one for each client.
-	Client     string // its name
-	Queue      *Queue // nil: one of its own, with Concurrency places
-	Kept       *Kept  // nil: one of its own
-	SessionKey []byte // of the ids of HTTP sessions, which any server with the key takes; nil: one of its own
-	// Observe, if not nil, is told of each run: when it gets into the queue, and,
-	// by what it returns, when it begins and when it ends.
-	Observe func(context.Context, runners.Request, string) Observer
-}
-
-// Observer follows one run.
-type Observer interface {
-	Begun()
-	Progress(runners.Progress)
-	Ended(*runners.Outcome, error)
-}
-
-// Structured is whether clients get structured content and its schema.
-type Structured string
-
-// The settings.
-const (
-	StructuredAuto   Structured = "auto" // not the clients that then drop the content blocks
-	StructuredAlways Structured = "always"
-	StructuredNever  Structured = "never"
 )
 
 // Server offers run_code to one client. Its methods are safe for concurrent
@@ -68,7 +16,7 @@ const (
 type Server struct {
 	runners map[runners.Language]runners.Runner
 	limits  runners.Limits
-	queue   *Queue
+	queue   *queue.Queue
 	client  string
 	observe func(context.Context, runners.Request, string) Observer
 	log     *zap.Logger
@@ -87,22 +35,26 @@ type Server struct {
 	streams streams // over HTTP
 }
 
-// languages are those that the tool's description names, in this order.
-// jsx and tsx, and many aliases, are taken besides.
-var languages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript, runners.Bash}
-
-// names returns the names of the languages that have a runner, those of the host
-// last.
-func names(m map[runners.Language]runners.Runner) []string {
-	return append(offered(m, languages), offered(m, runners.HostLanguages)...)
+// Forget drops what is kept of earlier runs, cancels those that wait for the user, and
+// returns when they have stopped. The server must not be used any more.
+func (s *Server) Forget() {
+	s.parked.end()
+	for s.store.forget() > 0 {
+	}
+	s.store.shared.count(s.store, 0)
 }
 
-// offered returns those of a list of languages that have a runner.
-func offered(m map[runners.Language]runners.Runner, list []runners.Language) (out []string) {
-	for _, l := range list {
-		if m[l] != nil {
-			out = append(out, string(l))
-		}
-	}
-	return out
+// Waits reports whether a run waits for an answer that a request has yet to bring.
+func (s *Server) Waits() bool {
+	s.parked.mu.Lock()
+	defer s.parked.mu.Unlock()
+	return len(s.parked.byState) > 0
+}
+
+// Streams returns how many sessions there are over HTTP, and how many requests are
+// being answered.
+func (s *Server) Streams() (sessions, requests int) {
+	s.streams.mu.Lock()
+	defer s.streams.mu.Unlock()
+	return len(s.streams.open), s.streams.requests
 }

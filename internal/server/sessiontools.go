@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,30 +23,6 @@ type sessionTool struct {
 
 // described is a string argument.
 func described(text string) object { return object{"type": "string", "description": text} }
-
-// addSessionTools offers the tools and the files of sessions, if there is a store.
-func (s *Server) addSessionTools() error {
-	if s.sessions == nil {
-		return nil
-	}
-	for _, t := range append(s.fileTools(), s.sessionsTool()) {
-		in, err := json.Marshal(object{"type": "object", "additionalProperties": false, "required": t.required, "properties": t.properties})
-		if err != nil {
-			return fmt.Errorf("marshal the schema of %s: %w", t.name, err)
-		}
-		s.mcp.AddTool(mcp.Tool{
-			Name: t.name, Title: t.title, Description: t.description, RawInputSchema: in,
-			Annotations: mcp.ToolAnnotation{
-				Title: t.title, ReadOnlyHint: mcp.ToBoolPtr(t.readOnly), DestructiveHint: mcp.ToBoolPtr(!t.readOnly),
-				IdempotentHint: mcp.ToBoolPtr(t.idempotent), OpenWorldHint: mcp.ToBoolPtr(false),
-			},
-		}, func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return s.call(ctx, t), nil
-		})
-	}
-	s.addSessionFiles()
-	return nil
-}
 
 // call checks the arguments' names and does what a tool does. Whatever a model
 // should see is a result.

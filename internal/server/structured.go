@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -24,19 +23,6 @@ func (s *Server) structured(ctx context.Context) bool {
 	}
 	name := clientName(ctx)
 	return !slices.ContainsFunc(contentDroppers, func(c string) bool { return strings.HasPrefix(name, c) })
-}
-
-// clientName returns the client's name: the request's own, as revision
-// 2026-07-28 has it, or that of the handshake.
-func clientName(ctx context.Context) string {
-	var info mcp.Implementation
-	if p := paramsFrom(ctx); p != nil && json.Unmarshal(p.Meta[mcp.MetaKeyClientInfo], &info) == nil {
-		return info.Name
-	}
-	if s := peerFrom(ctx); s != nil {
-		return s.GetClientInfo().Name
-	}
-	return ""
 }
 
 // withoutSchema is the filter of tools/list.

@@ -3,25 +3,54 @@
 package bash_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"coderunner/cache"
 	"coderunner/runners"
 	"coderunner/runners/bash"
+	"coderunner/runners/python"
 	"coderunner/runners/runnertest"
 )
 
+// newRunner returns a runner whose scripts start no Python: it is not there.
+func newRunner(t testing.TB) *bash.Runner {
+	t.Helper()
+	c, err := cache.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := python.New(python.Config{Cache: c, Offline: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(p.Close(), c.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return bash.New(bash.Config{Machine: func(ctx context.Context, s bash.Script) (*bash.Machine, error) {
+		m, err := p.Machine(ctx, python.MachineOptions(s))
+		if err != nil {
+			return nil, err
+		}
+		return &bash.Machine{FS: m.FS, Kernel: m.Kernel, Network: m.Network, Close: m.Close, Prepared: m.Prepared}, nil
+	}})
+}
+
 // TestContract tests what every runner promises.
 func TestContract(t *testing.T) {
-	runnertest.Run(t, bash.New(bash.Config{}), []runners.Language{runners.Bash})
+	runnertest.Run(t, newRunner(t), []runners.Language{runners.Bash})
 }
 
 func run(t testing.TB, req runners.Request) *runners.Outcome {
 	t.Helper()
 	req.Language = runners.Bash
-	o, err := bash.New(bash.Config{}).Run(t.Context(), req)
+	o, err := newRunner(t).Run(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +208,7 @@ func TestUnlisted(t *testing.T) {
 		{"", "ln $0 b; echo *", "b main.sh\n", nil},
 		{"own.sh", "echo *", "own.sh\n", nil},
 	} {
-		o, err := bash.New(bash.Config{}).Run(t.Context(), runners.Request{Language: runners.Bash, Code: c.code, Filename: c.file, Files: c.files})
+		o, err := newRunner(t).Run(t.Context(), runners.Request{Language: runners.Bash, Code: c.code, Filename: c.file, Files: c.files})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,12 +4,11 @@ import (
 	"testing"
 
 	"coderunner/runners"
-	"coderunner/runners/bash"
 )
 
 // BenchmarkTrue is a run of true, with its file system and process table.
 func BenchmarkTrue(b *testing.B) {
-	r := bash.New(bash.Config{})
+	r := newRunner(b)
 	for b.Loop() {
 		if o, err := r.Run(b.Context(), runners.Request{Language: runners.Bash, Code: "true"}); err != nil || o.Status != runners.Succeeded {
 			b.Fatal(o, err)

@@ -16,7 +16,7 @@ const killedCode = 128 + int(kernel.SIGKILL)
 // outcome returns the Outcome of a run by what the host saw: the status of the
 // shell, why the kernel ended all processes, and why ctx ended.
 func (j *job) outcome(ctx context.Context, status kernel.Status, failure error) *runners.Outcome {
-	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: status.Code(), Packages: append([]runners.Package{}, j.Packages...), Continued: j.continued}
+	o := &runners.Outcome{Status: runners.Succeeded, ExitCode: status.Code(), Packages: []runners.Package{}, Continued: j.continued}
 	o.Printed(j.stdout, j.stderr)
 	end := func(s runners.Status, e *runners.Error) { o.Status, o.ExitCode, o.Error = s, killedCode, e }
 	exceeded := func(s runners.Status) { end(s, j.req.Limits.Exceeded(s)) }

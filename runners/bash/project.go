@@ -3,6 +3,7 @@ package bash
 import (
 	"io/fs"
 	"path"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -25,6 +26,22 @@ func (j *job) projectHas(f runners.File) bool {
 	return err == nil && string(data) == string(f.Data)
 }
 
+// dir returns the working directory.
+func (j *job) dir() string {
+	if v := j.req.Project; v != nil {
+		return path.Join(home, v.Dir)
+	}
+	return home
+}
+
+// shownName returns $0: the script's path from the working directory.
+func (j *job) shownName() string {
+	if name, err := filepath.Rel(j.dir(), path.Join(home, j.own.Path)); err == nil {
+		return name
+	}
+	return j.own.Path
+}
+
 // walkProject calls f with some files of the project below a directory of it.
 func (j *job) walkProject(dir string, f func(name string)) {
 	left := maxScripts
@@ -37,21 +54,6 @@ func (j *job) walkProject(dir string, f func(name string)) {
 		}
 		return nil
 	})
-}
-
-// projectStartsPython reports whether a script of the project, which this one may run, may
-// start Python.
-func (j *job) projectStartsPython() (starts bool) {
-	if j.req.Project == nil || !strings.Contains(j.req.Code, "sh") && !strings.Contains(j.req.Code, "source") && !strings.Contains(j.req.Code, ". ") {
-		return false
-	}
-	j.walkProject(".", func(name string) {
-		if ext := path.Ext(name); !starts && (ext == ".sh" || ext == ".bash") {
-			text, _ := j.req.Project.ReadFile(name, maxScript)
-			starts = startsPython.Match(text)
-		}
-	})
-	return starts
 }
 
 // pythonFile matches names of Python files.

@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -19,9 +20,6 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
-	"coderunner/internal/netpolicy"
-	"coderunner/internal/userland/commands"
-	"coderunner/internal/userland/commands/web"
 	"coderunner/internal/userland/shell"
 	"coderunner/runners"
 )
@@ -50,8 +48,11 @@ type job struct {
 
 // Run implements [runners.Runner].
 func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
-	if o, err := r.check(&req); err != nil || o != nil {
-		return o, err
+	if req.Language != runners.Bash {
+		return nil, runners.BadArgument("language", "is %q, which bash does not run: use bash.", req.Language)
+	}
+	if err := req.Check(); err != nil {
+		return nil, err
 	}
 	begun := time.Now()
 	req.Limits = req.Limits.WithDefaults()
@@ -74,6 +75,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		j.FS.Missing(func(name string, opens bool) { v.Looked(home, name, opens) })
 	}
 	ready := time.Now()
+	before, _, _ := j.Prepared()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	clock := runners.StartClock(req.Limits.Timeout, func() { cancel(errTime) })
@@ -83,11 +85,20 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
-	o := j.outcome(ctx, status, failure)
-	if j.Network != nil {
-		o.Reached(j.Network)
+	after, packages, err := j.Prepared()
+	missing, lacks := errors.AsType[*runners.NotInstalledError](err)
+	if err != nil && !lacks {
+		return nil, err
 	}
-	o.Usage.PrepareMS, o.Usage.RunMS = ready.Sub(begun).Milliseconds(), time.Since(ready).Milliseconds()
+	o := j.outcome(ctx, status, failure)
+	if lacks {
+		n := missing.Outcome()
+		o.Status, o.ExitCode, o.Error = n.Status, n.ExitCode, n.Error
+	}
+	o.Packages = append(o.Packages, packages...)
+	o.Reached(j.Network)
+	python := after - before
+	o.Usage.PrepareMS, o.Usage.RunMS = (ready.Sub(begun) + python).Milliseconds(), (time.Since(ready) - python).Milliseconds()
 	if err := j.leave(o); err != nil {
 		return nil, err
 	}
@@ -103,6 +114,9 @@ func program(req runners.Request) runners.File {
 	}
 	if req.Filename == "" {
 		name = "main.sh"
+		if req.Project != nil {
+			name = req.Project.Free(name)
+		}
 		for slices.ContainsFunc(req.Files, func(f runners.File) bool { return f.Path == name }) {
 			name = "_" + name
 		}
@@ -123,76 +137,47 @@ func text(code string) string {
 // fences matches a script between Markdown's fences.
 var fences = regexp.MustCompile("(?s)^\\s*?(```+)(?:[\\w+-]*)[ \t]*\n(.*\n)[ \t]*(```+)\\s*$")
 
-// startsPython matches texts that may start Python, or install packages of it.
-var startsPython = regexp.MustCompile(`\b(python|pip|black|coverage|flake8|isort|mypy|pylint|pytest|sqlite)[0-9.]*\b|\.py\b`)
-
-// connects matches texts that may use the network.
-var connects = regexp.MustCompile(`\b(curl|wget)\b`)
-
-// make makes the file system and the process table. An Outcome reports that packages
-// cannot be installed.
+// make makes the machine. An Outcome reports that packages cannot be installed.
 func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
-	if j.r.cfg.Python != nil && j.needsMachine() {
-		m, err := j.r.cfg.Python(ctx, j.python())
-		var missing *runners.NotInstalledError
-		switch {
-		case ctx.Err() != nil:
-			return j.outcome(ctx, 0, nil), nil
-		case errors.As(err, &missing):
-			return missing.Outcome(), nil
-		case err != nil:
+	m, err := j.r.cfg.Machine(ctx, j.script())
+	missing, lacks := errors.AsType[*runners.NotInstalledError](err)
+	switch {
+	case ctx.Err() != nil:
+		return j.outcome(ctx, 0, nil), nil
+	case lacks:
+		return missing.Outcome(), nil
+	case err != nil:
+		return nil, err
+	}
+	j.Machine = *m
+	for _, dir := range []string{home, "/tmp", "/var/tmp"} {
+		if err := j.FS.MkdirAll(dir, 0o755); err != nil {
 			return nil, err
 		}
-		j.Machine = *m
-		return nil, furnish(j.FS, true) // Python has made the links
 	}
-	j.Machine.Close = func() {}
-	fsys, err := newFS(j.req.Limits.Memory)
-	if err != nil {
-		return nil, err
-	}
-	bin, err := j.r.bin()
-	if err != nil {
-		return nil, err
-	}
-	j.FS = fsys
-	j.Network = j.r.cfg.Policy.Network().NewRun(netpolicy.Options{})
-	n := web.Network{Refused: j.Network.Avoided} // no way out, but what is asked for is noted
-	lookup := func(name string) (kernel.Program, bool) {
-		program, ok := commands.Lookup(name)
-		if ok && web.Connects(name) {
-			program = web.WithNetwork(program, n)
-		}
-		return program, ok
-	}
-	if j.Kernel, err = kernel.New(kernel.Options{FS: fsys, Lookup: lookup, Connect: n.Connect, Bin: bin, Panicked: j.r.panicked}); err != nil {
-		return nil, err
-	}
-	return nil, furnish(fsys, false)
-}
-
-// needsMachine reports whether the script may need more than the shell and its
-// commands.
-func (j *job) needsMachine() bool {
-	script := func(f runners.File) bool { return strings.HasSuffix(f.Path, ".sh") && startsPython.Match(f.Data) }
-	p := j.r.cfg.Policy
-	return len(j.req.Packages) > 0 || j.projectStartsPython() || p.Net.Any() || j.req.Ask != nil && connects.MatchString(j.req.Code) || p.Read.Any() || startsPython.MatchString(j.req.Code) || slices.ContainsFunc(j.req.Files, script)
+	return nil, nil
 }
 
 // maxScanned is how many files are searched for imports.
 const maxScanned = 200
 
-// python returns a program of Python that needs the packages that the script's
-// Python needs.
-func (j *job) python() runners.Request {
+// script returns what the machine is told of the script.
+func (j *job) script() Script {
+	hold := func() (release func()) { return j.clock.Load().Hold() }
 	req := runners.Request{
 		Language: runners.Python, Packages: j.req.Packages, Limits: j.req.Limits, Progress: j.req.Progress,
-		Files: slices.Clone(j.req.Files), Project: j.req.Project,
-		Ask: j.req.AskHolding(func() (release func()) { return j.clock.Load().Hold() }),
+		Files: slices.Clone(j.req.Files), Project: j.req.Project, Ask: j.req.AskHolding(hold),
 	}
+	program := sync.OnceValues(func() (runners.Request, []string) { return j.python(req) })
+	return Script{Request: req, Program: program, Hold: hold}
+}
+
+// python returns a program of Python that needs the packages that the script's Python
+// needs, and the commands of packages that the script names.
+func (j *job) python(req runners.Request) (python runners.Request, commands []string) {
 	found := shell.FindPython(string(j.own.Data))
 	if found == nil {
-		return req
+		return req, nil
 	}
 	if j.req.Session != nil {
 		room := int64(runners.MaxFilesBytes)
@@ -215,12 +200,13 @@ func (j *job) python() runners.Request {
 	j.addProjectPython(&req, found.Commands)
 	var code strings.Builder
 	for _, words := range found.Commands {
+		commands = append(commands, words[0])
 		if list, err := json.Marshal(words); err == nil {
 			fmt.Fprintf(&code, "import subprocess\nsubprocess.run(%s)\n", list)
 		}
 	}
 	req.Code = code.String()
-	return req
+	return req, commands
 }
 
 // fill writes the session's files, the request's and the script. An Outcome reports
@@ -311,8 +297,8 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 		}
 	}()
 	main, err := j.Kernel.Main(kernel.Exec{
-		Path: "/bin/bash", Args: append([]string{"bash", j.own.Path}, j.req.Args...), Env: j.environment(),
-		Dir: home, Umask: umask, Files: files,
+		Path: "/bin/bash", Args: append([]string{"bash", j.shownName()}, j.req.Args...), Env: j.environment(),
+		Dir: j.dir(), Umask: umask, Files: files,
 	})
 	if err != nil {
 		return 0, nil, err
@@ -331,7 +317,7 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 
 // environment is the script's.
 func (j *job) environment() []string {
-	env := []string{"PATH=" + kernel.DefaultPath, "HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TMPDIR=/tmp", "PWD=" + home}
+	env := []string{"PATH=" + kernel.DefaultPath, "HOME=" + home, "USER=root", "LOGNAME=root", "SHELL=/bin/bash", "LANG=C.UTF-8", "TMPDIR=/tmp", "PWD=" + j.dir()}
 	for _, name := range j.r.cfg.Policy.Env.List {
 		if value, ok := os.LookupEnv(name); ok && j.r.cfg.Policy.HostEnv(name) {
 			env = append(env, name+"="+value)

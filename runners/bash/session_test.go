@@ -10,13 +10,12 @@ import (
 	"testing"
 
 	"coderunner/runners"
-	"coderunner/runners/bash"
 )
 
 // TestSession goes on with variables, arrays, functions, options and the working
 // directory, and not with what a limit interrupted.
 func TestSession(t *testing.T) {
-	r := bash.New(bash.Config{})
+	r := newRunner(t)
 	dirs := map[string]string{}
 	before := ""
 	call := func(after, code string) *runners.Outcome {
@@ -85,7 +84,7 @@ func TestSession(t *testing.T) {
 
 // TestSessionErrors names the call that a function comes from, and the line there.
 func TestSessionErrors(t *testing.T) {
-	r, saved := bash.New(bash.Config{}), ""
+	r, saved := newRunner(t), ""
 	for i, c := range []struct{ code, want string }{
 		{"x=1\n\nf() {\n  cat <<E\n$x\nE\n  nosuch$1\n}\ng() { echo ${BASH_SOURCE[0]} $LINENO >&2; }", ""},
 		{"h() {\n  f 2; echo $((1 / 0)); }; f 1", "call_1.sh: line 7: nosuch1: command not found\n"},
@@ -112,7 +111,7 @@ func TestSessionErrors(t *testing.T) {
 // TestSessionDescriptors keeps the descriptors of files, with their positions, and none
 // that lead elsewhere.
 func TestSessionDescriptors(t *testing.T) {
-	r := bash.New(bash.Config{})
+	r := newRunner(t)
 	save, kept := t.TempDir(), ""
 	file := filepath.Join(t.TempDir(), "contents")
 	call := func(code string, files ...runners.SessionFile) *runners.Outcome {

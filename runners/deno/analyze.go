@@ -34,7 +34,7 @@ type analysis struct {
 
 // analyze names a program and finds what it and its files import.
 func (r *Runner) analyze(req runners.Request) (a analysis, err error) {
-	a.native, a.starts = r.cfg.Policy.FFI.Any(), r.cfg.Policy.Run.Any()
+	a.native, a.starts = r.Config.Policy.FFI.Any(), r.Config.Policy.Run.Any()
 	if a.main, a.shown, err = programName(req); err != nil {
 		return a, err
 	}
@@ -44,9 +44,10 @@ func (r *Runner) analyze(req runners.Request) (a analysis, err error) {
 	o := options(a.main, true)
 	o.Session = req.Session != nil
 	a.typeModule = isTypeModule(a.main, req.Files)
-	o.Sloppy = o.Sloppy && !a.typeModule
-	if o.Session && !typed(a.main) && looksTyped(req.Code) {
-		a.main = withTypes(a.main) // other programs are compiled once more if they cannot be read
+	o.Script = o.Script && !a.typeModule
+	if !typed(a.main) && looksTyped(req.Code) && checkNames(req.Files, withTypes(a.main)) == nil {
+		a.main = withTypes(a.main)
+		o.Script = false
 	}
 	a.program = jsparse.Parse(req.Code, o)
 	a.main = compiled(a.main, a.program)
@@ -59,7 +60,7 @@ func (r *Runner) analyze(req runners.Request) (a analysis, err error) {
 // options returns how to read the file of a name.
 func options(name string, main bool) jsparse.Options {
 	ext := path.Ext(name)
-	return jsparse.Options{Main: main, Tags: strings.HasSuffix(ext, "x"), CommonJS: strings.HasPrefix(ext, ".c"), Sloppy: main && ext == ".js"}
+	return jsparse.Options{Main: main, Tags: strings.HasSuffix(ext, "x"), CommonJS: strings.HasPrefix(ext, ".c"), Script: main && ext == ".js"}
 }
 
 // isTypeModule reports whether the package.json nearest to a file of the name has the type
@@ -75,12 +76,6 @@ func isTypeModule(name string, files []runners.File) bool {
 			return false
 		}
 	}
-}
-
-// module reports whether Node runs the program as a module. TypeScript, which its users
-// compile to scripts, is none.
-func (a *analysis) module() bool {
-	return !typed(a.main) && (a.program.ESM || path.Ext(a.main) == ".mjs" || a.typeModule && path.Ext(a.main) == ".js")
 }
 
 // looksTyped reports whether a program looks like TypeScript.
@@ -157,14 +152,17 @@ func programName(req runners.Request) (main, shown string, err error) {
 	if v := req.Project; v != nil && v.Program != "" {
 		main = v.Program
 		if ext := path.Ext(main); !slices.Contains(extensions, ext) {
-			main = free(v, path.Join(path.Dir(main), base))
+			main = v.Free(path.Join(path.Dir(main), base))
 		} else if !plainName.MatchString(path.Base(main)) {
-			main = free(v, path.Join(path.Dir(main), "main"+ext))
+			main = v.Free(path.Join(path.Dir(main), "main"+ext))
 		}
 		return main, v.Program, nil
 	}
 	if req.Filename == "" {
-		return free(req.Project, base), base, nil
+		if req.Project != nil {
+			return req.Project.Free(base), base, nil
+		}
+		return base, base, nil
 	}
 	shown = path.Base(filepath.ToSlash(req.Filename))
 	switch ext := path.Ext(shown); {

@@ -11,6 +11,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 )
 
 const hello = "console.log('hello' as string)"
@@ -51,7 +52,7 @@ func BenchmarkCode(b *testing.B) {
 	req := runners.Request{Code: `const begun = performance.now();
 		const { load } = await import("npm:cheerio@1");
 		console.log(performance.now() - begun); load("<p>x</p>")("p").text()`}
-	without := open(b, "", func(c *Config) {
+	without := open(b, "", func(c *process.Config) {
 		var err error
 		if c.Cache, err = cache.Open(b.TempDir()); err != nil {
 			b.Fatal(err)
@@ -64,7 +65,7 @@ func BenchmarkCode(b *testing.B) {
 		r.settle()
 	}
 	_, v := variantOf(b, without, req)
-	for without.store.Drop(b.Context(), without.codeKey(v)) { // until it is given up
+	for without.Store.Drop(b.Context(), without.CodeKey(v)) { // until it is given up
 		run(b, without, req)
 		without.settle()
 	}

@@ -10,23 +10,20 @@
 //	           jsparse:       deps:       deno cache:      a waiting  streams,
 //	           imports, edits import map  lock, packages   process    report, exit
 //
-// The bootstrap is the main module of every process. It waits on stdin for its
-// orders (orders.go), so a pool keeps a few processes started (lease.go) with Deno's
-// arguments of commandline.go and permissions.go. timelimit.go ends them.
+// Package process has a few processes wait, with all done that does not depend on the
+// program, whose task (task.go) they then get. A program is loaded once; where Deno could not
+// load it, remedies.go has what is tried.
 //
 // # Sources
 //
-// Deno 2.9: the flags of "deno run" and "deno cache", the lock file's format 5,
-// and the texts of its messages, in deps/reason.go, outcome.go, explain.go, ways.go and
-// advice.go.
+// Deno 2.9: the flags of "deno cache", the lock file's format 5, and the texts of its
+// messages, in deps/reason.go, outcome.go and explain.go.
 //
 // # Locking
 //
-// Runs share only Deno's cache directory, which they read and Deno itself guards.
-// runDirs, the pool, codecache and each recent.Map have a mutex; only the one of
-// leases.variants is taken under another, the pool's, and none is held while
-// anything waits. Close waits for the work that runs leave in the background
-// (launcher.background).
+// Runs share only Deno's cache directory, which they read and Deno itself guards. Each
+// recent.Map has a mutex, and none is held while anything waits. Close waits for the work
+// that runs leave in the background (launcher.Background).
 //
 // # Limits
 //
@@ -51,15 +48,25 @@ import (
 	"time"
 
 	"coderunner/internal/pool"
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
+	"coderunner/runners/deno/install"
+	"coderunner/runners/deno/process"
 )
+
+// Config configures a Runner.
+type Config = process.Config
+
+// launcher keeps its methods out of Runner's.
+type launcher = process.Launcher
 
 // Runner runs programs. It implements [runners.Runner]. Close ends it.
 type Runner struct {
 	*launcher
-	installer installer
-	leases    *leases
+	installer install.Installer
+	linker    linker
+	leases    *process.Leases
 	codes     codes
 	sessions  *pool.Pool[string, *kept] // by the session's key
 
@@ -74,28 +81,28 @@ func New(cfg Config) (*Runner, error) {
 	if cfg.Cache == nil {
 		return nil, errors.New("deno: Config.Cache is nil")
 	}
-	t, err := newTool(cfg)
+	t, err := process.NewTool(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := makeDenoDir(t.denoDir); err != nil {
+	if err := process.MakeDenoDir(t.DenoDir); err != nil {
 		return nil, err
 	}
 	var root []byte
 	if i := cfg.Network.Intercept; i != nil {
 		root = i.Root()
 	}
-	dirs, err := openRunDirs(root)
+	dirs, err := process.OpenRunDirs(root)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkDirs(dirs.base, t.denoDir); err != nil {
-		return nil, errors.Join(err, dirs.close())
+	if err := checkDirs(dirs.Path, t.DenoDir); err != nil {
+		return nil, errors.Join(err, dirs.Close())
 	}
-	t.sweepGen(dirs.base)
-	l := &launcher{tool: t, runDirs: dirs, store: codecache.New(cfg.Cache, t.log)}
-	r := &Runner{launcher: l, leases: newLeases(l, cfg.Ahead), sessions: newSessions(), replayLimit: replayLimit}
-	r.installer = installer{tool: t, stale: r.leases.dropPrepared}
+	t.SweepGen(dirs.Path)
+	l := &launcher{Tool: t, RunDirs: dirs, Store: codecache.New(cfg.Cache, t.Log)}
+	r := &Runner{launcher: l, leases: process.NewLeases(l, cfg.Ahead), sessions: newSessions(), replayLimit: replayLimit}
+	r.installer = install.Installer{Tool: t, Stale: r.leases.DropPrepared}
 	r.codes = codes{r.leases}
 	return r, nil
 }
@@ -122,14 +129,21 @@ func checkDirs(base, denoDir string) error {
 // in progress.
 func (r *Runner) Close() error {
 	r.sessions.Close()
-	r.leases.close()
-	if r.cfg.Ahead == 0 {
-		r.store.Wait() // later processes use the databases
+	r.leases.Close()
+	if r.Config.Ahead == 0 {
+		r.Store.Wait() // later processes use the databases
 	}
-	r.store.Close()
-	r.background.Wait()
-	r.fetch.Close()
-	err := r.runDirs.close()
-	r.sweepGen(r.runDirs.base)
+	r.Store.Close()
+	r.Background.Wait()
+	r.Fetch.Close()
+	err := r.RunDirs.Close()
+	r.SweepGen(r.RunDirs.Path)
 	return err
 }
+
+// Isolation returns how the kernel confines a program under a policy, beside Deno's own
+// permissions.
+func Isolation(p runners.Policy) sandbox.Level { return process.Isolation(p) }
+
+// Confinement returns Isolation with all limits that are in force. It probes the control group.
+func Confinement(p runners.Policy) sandbox.Level { return process.Confinement(p) }

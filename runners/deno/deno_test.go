@@ -14,6 +14,7 @@ import (
 	"coderunner/internal/testcache"
 	"coderunner/internal/versions"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 
 	"go.uber.org/goleak"
 )
@@ -67,7 +68,7 @@ var sharedDir = sync.OnceValues(func() (dir string, err error) {
 
 // open makes a Runner with the flags' policy. Change, if not nil, changes its
 // configuration.
-func open(t testing.TB, flags string, change func(*Config)) *Runner {
+func open(t testing.TB, flags string, change func(*process.Config)) *Runner {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("needs Deno")
@@ -84,8 +85,8 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Policy: policy, Binary: binary, NPMRegistry: os.Getenv("NPM_CONFIG_REGISTRY"), Env: map[string]string{}}
-	for _, name := range append(certificateVariables, proxyVariables...) {
+	cfg := process.Config{Policy: policy, Binary: binary, NPMRegistry: os.Getenv("NPM_CONFIG_REGISTRY"), Env: map[string]string{}}
+	for _, name := range append(process.CertificateVariables, process.ProxyVariables...) {
 		if v := os.Getenv(name); v != "" {
 			cfg.Env[name] = v
 		}
@@ -104,7 +105,7 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 	}
 	t.Cleanup(func() {
 		r.sessions.Close()
-		r.leases.close()
+		r.leases.Close()
 		r.settle()
 		if left := filesOfRuns(r); left != nil {
 			t.Errorf("%q of runs are left", left)
@@ -112,8 +113,8 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := os.Lstat(r.runDirs.base); !os.IsNotExist(err) {
-			t.Errorf("after Close, %s: %v, want it gone", r.runDirs.base, err)
+		if _, err := os.Lstat(r.RunDirs.Path); !os.IsNotExist(err) {
+			t.Errorf("after Close, %s: %v, want it gone", r.RunDirs.Path, err)
 		}
 		if err := cfg.Cache.Close(); err != nil {
 			t.Error(err)
@@ -125,7 +126,7 @@ func open(t testing.TB, flags string, change func(*Config)) *Runner {
 // filesOfRuns returns what is in the directories of runs.
 func filesOfRuns(r *Runner) (files []string) {
 	for _, pattern := range []string{"r*/*", "r*/*/*"} {
-		found, _ := filepath.Glob(filepath.Join(r.runDirs.base, pattern))
+		found, _ := filepath.Glob(filepath.Join(r.RunDirs.Path, pattern))
 		for _, name := range found {
 			if base := filepath.Base(name); base != "work" && base != "tmp" && base != "gen" {
 				files = append(files, name)
@@ -137,21 +138,21 @@ func filesOfRuns(r *Runner) (files []string) {
 
 // openParked makes a Runner that keeps at most n processes.
 func openParked(t testing.TB, n int) *Runner {
-	return open(t, "", func(c *Config) { c.Ahead = n })
+	return open(t, "", func(c *process.Config) { c.Ahead = n })
 }
 
 // waiting returns the processes that wait, when all of them are ready.
-func waiting(t testing.TB, r *Runner) []*instance {
+func waiting(t testing.TB, r *Runner) []*process.Instance {
 	t.Helper()
-	if r.leases.pool == nil {
+	if r.leases.Pool == nil {
 		return nil
 	}
-	for r.leases.pool.Stats().Filling > 0 {
+	for r.leases.Pool.Stats().Filling > 0 {
 		time.Sleep(time.Millisecond)
 	}
-	all := r.leases.pool.Ready()
+	all := r.leases.Pool.Ready()
 	for _, in := range all {
-		if err := in.await(t.Context()); err != nil {
+		if err := in.Await(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

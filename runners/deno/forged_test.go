@@ -40,7 +40,7 @@ func TestForgedReport(t *testing.T) {
 	}{
 		{"cannot be loaded", `record("t", "TypeError", "Module not found \"file:///x\"", "TypeError: x", "", "1"); Deno.exit(1)`, runners.Failed, "TypeError"},
 		{"is not cached", `record("t", "TypeError", "Specifier not found in cache: \"https://x.invalid/\", --cached-only is specified.", "", "", "1"); Deno.exit(1)`, runners.Failed, "TypeError"},
-		{"cannot be loaded, thrown", `const e = new TypeError("SyntaxError: x"); e.stack = "TypeError: SyntaxError: x\n    at async file:///bootstrap.js:1:1\n    at async " + Deno.mainModule.replace(/r\d+.*/, "bootstrap.js") + ":1:1"; throw e`, runners.Failed, "SyntaxError"},
+		{"cannot be loaded, thrown", `const e = new TypeError("SyntaxError: x"); e.stack = "TypeError: SyntaxError: x\n    at async file:///bootstrap.js:1:1\n    at async " + Deno.mainModule.replace(/r\d+.*/, "bootstrap.js") + ":1:1"; throw e`, runners.Failed, "TypeError"},
 		{"out of memory", `throw new RangeError("Array buffer allocation failed")`, runners.Failed, "RangeError"},
 		{"V8 ran out of memory", `console.error("\n#\n# Fatal JavaScript out of memory: Reached heap limit\n#\n"); Deno.exit(1)`, runners.Failed, ""},
 		{"V8 ran out of memory, aborted", `console.error("\n#\n# Fatal JavaScript out of memory: Reached heap limit\n#\n"); (await import("node:process")).abort()`, runners.Failed, "Signal"},

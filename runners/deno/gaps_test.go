@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"coderunner/runners/deno/install"
+	"coderunner/runners/deno/process"
 )
 
 // TestSkip has packages for other systems, which a program does without.
 func TestSkip(t *testing.T) {
-	i := &installation{installer: &installer{tool: &tool{denoDir: t.TempDir()}}, overrides: map[string]string{}}
+	i := &install.Installation{Installer: &install.Installer{Tool: &process.Tool{DenoDir: t.TempDir()}}, Overrides: map[string]string{}}
 	for name, about := range map[string]string{
 		"@a/here":  `{"versions": {"1.0.0": {"os": ["` + runtime.GOOS + `"]}}}`,
 		"@a/there": `{"versions": {"1.0.0": {"os": ["plan9"]}, "1.0.1": {"os": ["plan9"]}}}`,
@@ -18,7 +21,7 @@ func TestSkip(t *testing.T) {
 		"@a/both":  `{"versions": {"1.0.0": {"os": ["plan9"]}, "2.0.0": {}}}`,
 		"@a/none":  `{"versions": {}}`,
 	} {
-		dir := filepath.Join(i.registryDir(), packagePath(name))
+		dir := filepath.Join(i.RegistryDir(), install.PackagePath(name))
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -31,12 +34,12 @@ func TestSkip(t *testing.T) {
 		want bool
 	}{{"@a/here", false}, {"@a/both", false}, {"@a/none", false}, {"@a/unknown", false}, {"@a/there", true}, {"@a/there", false}, {"@a/far", false}} {
 		message := "error: Could not find npm package '" + tt.name + "' matching '1.0.2'."
-		if got := i.skip(message); got != tt.want {
+		if got := i.Skip(message); got != tt.want {
 			t.Errorf("%s is skipped: %t, want %t", tt.name, got, tt.want)
 		}
 	}
-	if want := map[string]string{"@a/there": "*", "@a/far": "*"}; !maps.Equal(i.overrides, want) {
-		t.Errorf("overrides %v, want %v", i.overrides, want)
+	if want := map[string]string{"@a/there": "*", "@a/far": "*"}; !maps.Equal(i.Overrides, want) {
+		t.Errorf("overrides %v, want %v", i.Overrides, want)
 	}
 }
 
@@ -56,11 +59,11 @@ func TestModuleEndings(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{"/a": ".js", "/a.js": "", "/b": ".mjs", "/c": "/index.js", "/d": "/e.js", "/nothing": ""} {
-		if got := endingOf(dir, path); got != want {
+		if got := install.EndingOf(dir, path); got != want {
 			t.Errorf("%s ends with %q, want %q", path, got, want)
 		}
 	}
-	if got := endingOf(filepath.Join(dir, "exports"), "/a"); got != "" {
+	if got := install.EndingOf(filepath.Join(dir, "exports"), "/a"); got != "" {
 		t.Errorf("with exports the ending is %q", got)
 	}
 }

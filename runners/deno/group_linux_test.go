@@ -26,7 +26,7 @@ func TestControlGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := waiting(t, r)[0]
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(in.p.Pid()) + "/cgroup")
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(in.Process.Pid()) + "/cgroup")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestControlGroup(t *testing.T) {
 	}
 	memory := limit("memory.max")
 	t.Logf("%s: %d MiB when ready, %d at most, %d threads", filepath.Base(dir), limit("memory.current")>>20, memory>>20, limit("pids.max"))
-	if least := in.variant.memory; memory < least || memory > least+2<<30 || limit("pids.max") != process.MaxThreads+1 || limit("memory.oom.group") != 1 {
+	if least := in.Variant.Memory; memory < least || memory > least+2<<30 || limit("pids.max") != process.MaxThreads+1 || limit("memory.oom.group") != 1 {
 		t.Errorf("memory.max %d", memory)
 	}
 	// RLIMIT_DATA would be first.

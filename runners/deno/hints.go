@@ -14,19 +14,21 @@ import (
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 	"coderunner/runners/hint"
 )
 
 // explain completes the error of a program: which package is missing, where a file is
 // imported that is not there, and what to do.
 func (j *job) explain(o *runners.Outcome) {
-	j.ready.notInstalled(o)
+	j.ready.NotInstalled(o)
 	e := o.Error
 	if o.Status != runners.Failed || e == nil {
 		return
 	}
-	j.ready.machineCode(e, j.program)
+	machineCode(j.ready, e, j.program)
 	j.badJSON(e)
 	above := j.locateMissing(e)
 	j.locateImport(e)
@@ -52,24 +54,24 @@ func (j *job) hintNeeds(above bool) map[string]hint.Need {
 	p, ready := j.program, j.ready
 	return map[string]hint.Need{
 		"above":     func(string, hint.Values) bool { return above },
-		"compiled":  func(name string, _ hint.Values) bool { return ready.compiled(importOf(p, name)) },
+		"compiled":  func(name string, _ hint.Values) bool { return ready.Compiled(importOf(p, name)) },
 		"head":      func(string, hint.Values) bool { return true },
 		"decorated": func(string, hint.Values) bool { return p.Decorated },
 		"default": func(_ string, v hint.Values) bool {
-			return !defaultless(ready.onlyModule(v["specifier"]))
+			return !install.Defaultless(ready.OnlyModule(v["specifier"]))
 		},
 		"imported": func(name string, v hint.Values) bool {
 			v["specifier"] = bindingOf(p, name)
 			return v["specifier"] != ""
 		},
 		"imports": func(names string, _ hint.Values) bool { return imports(p, strings.Fields(names)...) },
-		"newest":  ready.newest,
+		"newest":  func(specifier string, v hint.Values) bool { return newest(ready, specifier, v) },
 		"unisolated": func(_ string, v hint.Values) bool {
 			err := sandbox.OwnNetwork()
 			v["why"] = fmt.Sprint(err)
 			return err != nil
 		},
-		"required": func(name string, v hint.Values) bool { return ready.required(p, name, v) },
+		"required": func(name string, v hint.Values) bool { return required(ready, p, name, v) },
 		"unclosed": func(file string, v hint.Values) bool {
 			source := p.Source
 			if file != "" {
@@ -114,13 +116,13 @@ func bindingOf(p *jsparse.Program, name string) string {
 }
 
 // required sets the ES module that a name is what require returned of.
-func (p *prepared) required(program *jsparse.Program, name string, v hint.Values) bool {
+func required(p *install.Prepared, program *jsparse.Program, name string, v hint.Values) bool {
 	form := `(?:^|[\s,;(])` + regexp.QuoteMeta(name) + `\s*=\s*require\(\s*["']([^"']+)["']\s*\)`
 	if name == "require(...)" {
 		form = `\brequire\(\s*["']([^"']+)["']\s*\)\s*[(.]`
 	}
 	for _, found := range regexp.MustCompile(form).FindAllStringSubmatch(program.Source, -1) {
-		if dir := p.onlyModule(found[1]); dir != "" {
+		if dir := p.OnlyModule(found[1]); dir != "" {
 			v["specifier"], v["package"], v["version"] = found[1], packageIn(dir), filepath.Base(dir)
 			return true
 		}
@@ -130,13 +132,13 @@ func (p *prepared) required(program *jsparse.Program, name string, v hint.Values
 
 // newest sets the version of a package of which the program names none, and the major
 // version before it: programs are often written for that.
-func (p *prepared) newest(specifier string, v hint.Values) bool {
+func newest(p *install.Prepared, specifier string, v hint.Values) bool {
 	of, ok := deps.Split(specifier)
 	if !ok || of.Version != "" {
 		return false
 	}
-	for _, dir := range p.dirs {
-		if major := majorBefore(dir); unpacks(dir, of.Name) && major > 0 {
+	for _, dir := range p.Dirs {
+		if major := install.MajorBefore(dir); process.Unpacks(dir, of.Name) && major > 0 {
 			v["package"], v["version"], v["major"] = of.Name, filepath.Base(dir), strconv.Itoa(major)
 			return true
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/install"
+	"coderunner/runners/deno/process"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -93,7 +95,7 @@ func TestAbove(t *testing.T) {
 	o := run(t, r, runners.Request{Code: `import fs from "node:fs"; import path from "node:path";
 const found: string[] = [];
 for (let dir = Deno.cwd(); ; dir = path.dirname(dir)) {
-	for (const name of ["package.json", ".eslintrc", "."]) if (fs.existsSync(path.join(dir, name)) && dir !== Deno.cwd()) found.push(dir);
+	for (const name of ["package.json", ".eslintrc", "."]) if (fs.existsSync(path.join(dir, name)) && dir !== Deno.cwd() && dir !== "/tmp") found.push(dir); // /tmp is the run's own
 	if (dir === path.dirname(dir)) break;
 }
 const code = (f: () => unknown) => { try { return f() } catch (e) { return e.code ?? e.name } };
@@ -245,7 +247,7 @@ process.nextTick(() => console.log("next"));`: "ERR_INVALID_ARG_TYPE\ncaught x\n
 
 // TestUses finds what a package imports, so that its errors can name a flag.
 func TestUses(t *testing.T) {
-	for source, want := range map[string]uses{
+	for source, want := range map[string]process.Uses{
 		`const http = require("http");`:        {Net: true},
 		`import tls from 'node:tls'`:           {Net: true},
 		`if (url.protocol === "http") return;`: {},
@@ -256,8 +258,8 @@ func TestUses(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "index.js"), []byte(source), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var got uses
-		if got.read(dir); !cmp.Equal(got, want) {
+		var got process.Uses
+		if install.ReadUses(&got, dir); !cmp.Equal(got, want) {
 			t.Errorf("%s: %+v, want %+v", source, got, want)
 		}
 	}

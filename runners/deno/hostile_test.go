@@ -14,6 +14,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // TestLimits has programs that each limit ends.
@@ -161,8 +162,8 @@ func TestNothingIsShared(t *testing.T) {
 	}
 	r.settle()
 	var gen []string
-	_ = filepath.WalkDir(filepath.Join(r.denoDir, "gen"), func(name string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.Contains(name, filepath.Base(r.runDirs.base)) {
+	_ = filepath.WalkDir(filepath.Join(r.DenoDir, "gen"), func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.Contains(name, filepath.Base(r.RunDirs.Path)) {
 			gen = append(gen, name)
 		}
 		return nil
@@ -230,7 +231,7 @@ func TestPolicies(t *testing.T) {
 		{[]string{"--allow-read", "--ignore-read=" + file}, ""},
 		{nil, ""},
 	} {
-		r := open(t, "", func(c *Config) {
+		r := open(t, "", func(c *process.Config) {
 			var err error
 			if c.Policy, err = runners.ParsePolicy(tt.flags); err != nil {
 				t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"coderunner/internal/fetch"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // flip changes one byte in the middle of a file that nobody may write.
@@ -62,7 +63,7 @@ func TestBinaryChanged(t *testing.T) {
 	}
 	name := filepath.Join(copied, "data", filepath.Base(binary))
 	runner := func() *Runner {
-		return open(t, "", func(c *Config) {
+		return open(t, "", func(c *process.Config) {
 			c.Binary, c.Offline = "", true
 			if c.Cache, err = cache.Open(root); err != nil {
 				t.Fatal(err)
@@ -95,7 +96,7 @@ func TestBinaryChanged(t *testing.T) {
 func TestPackageChanged(t *testing.T) {
 	root := t.TempDir()
 	runner := func(offline bool) *Runner {
-		return open(t, "", func(c *Config) {
+		return open(t, "", func(c *process.Config) {
 			var err error
 			if c.Cache, err = cache.Open(root); err != nil {
 				t.Fatal(err)
@@ -109,7 +110,7 @@ func TestPackageChanged(t *testing.T) {
 	if o.Result == nil || o.Result.Text != "true" {
 		t.Fatalf("%s %+v", o.Status, o.Error)
 	}
-	dirs := r.packageDirs(o.Packages)
+	dirs := r.installer.PackageDirs(o.Packages)
 	if len(dirs) != 2 {
 		t.Fatalf("directories %q of packages %+v", dirs, o.Packages)
 	}
@@ -136,13 +137,13 @@ func TestPackageChanged(t *testing.T) {
 
 // TestPackageEvictedBeforeItsRun removes a package when the run has been prepared.
 func TestPackageEvictedBeforeItsRun(t *testing.T) {
-	r := open(t, "", func(c *Config) {
+	r := open(t, "", func(c *process.Config) {
 		var err error
 		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	})
-	ctx, release := r.cfg.Cache.Hold(t.Context())
+	ctx, release := r.Config.Cache.Hold(t.Context())
 	defer release()
 	j, err := r.job(runners.Request{Language: "javascript", Code: `import ms from "ms"; ms("2 s")`})
 	if err == nil {
@@ -151,7 +152,7 @@ func TestPackageEvictedBeforeItsRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range j.ready.dirs {
+	for _, dir := range j.ready.Dirs {
 		if err := os.RemoveAll(dir); err != nil {
 			t.Fatal(err)
 		}
@@ -164,20 +165,20 @@ func TestPackageEvictedBeforeItsRun(t *testing.T) {
 // TestPackageEvicted removes a package after Deno has found it, and before the cache
 // keeps it for the run: both packages are removed, or one of them.
 func TestPackageEvicted(t *testing.T) {
-	r := open(t, "", func(c *Config) {
+	r := open(t, "", func(c *process.Config) {
 		var err error
 		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	})
-	drop, evictions := r.installer.stale, 0
+	drop, evictions := r.installer.Stale, 0
 	for n, code := range []string{"import isOdd from 'is-odd'; isOdd(3)", "import isOdd from 'npm:is-odd@3'; isOdd(3)"} {
-		r.installer.stale = func(dir string) {
+		r.installer.Stale = func(dir string) {
 			if drop(dir); evictions > n {
 				return
 			}
 			evictions++
-			dirs, _ := filepath.Glob(filepath.Join(r.registryDir(), "is-*", "*"))
+			dirs, _ := filepath.Glob(filepath.Join(r.installer.RegistryDir(), "is-*", "*"))
 			for _, dir := range dirs[n:] {
 				if err := os.RemoveAll(dir); err != nil {
 					t.Error(err)

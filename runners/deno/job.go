@@ -9,16 +9,19 @@ import (
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/project"
 	"coderunner/runners"
+	"coderunner/runners/deno/install"
+	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // job is one run in progress.
 type job struct {
 	analysis
 	layout *project.Layout // nil: there is none
-	leases *leases
+	leases *process.Leases
 	req    runners.Request
 	binary string
-	ready  *prepared
+	ready  *install.Prepared
 
 	asked string   // the module of deps, without peers
 	peers []string // packages that others of deps turned out to import
@@ -33,9 +36,11 @@ type job struct {
 	clock atomic.Pointer[runners.Clock]
 	fresh bool // do not take an idle process
 
-	script string // its name in stacks: that of main, and in a session another one each time
-	again  bool   // its session's process has run a program
-	nonce  string // of its session's call
+	script  string                       // its name in stacks: that of main, and in a session another one each time
+	again   bool                         // its session's process has run a program
+	nonce   string                       // of its session's call
+	drip    *drip                        // of its program's input, nil if that is not peeked at
+	scripts map[string]stacktrace.Script // that its session has run
 }
 
 // job checks a request and analyses its program.
@@ -51,52 +56,52 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 		if err != nil {
 			return nil, err
 		}
-		req.Files = append(ownModules(layout, req, main), req.Files...)
+		layout, req.Files = withOwnModules(layout, req, main)
 	}
 	a, err := r.analyze(req)
-	if i := r.cfg.Network.Intercept; i != nil && i.StandIns() && !supervised(r.cfg.Policy) {
+	if i := r.Config.Network.Intercept; i != nil && i.StandIns() && !process.Supervised(r.Config.Policy) {
 		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
 	}
 	j := &job{analysis: a, layout: layout, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
-	j.asks = req.Ask != nil && canAsk(r.cfg.Policy) && !(ownNetwork(r.cfg.Policy) && req.Session == nil && j.serves())
-	if j.asks || supervised(r.cfg.Policy) {
-		network := r.cfg.Network
+	j.asks = req.Ask != nil && process.CanAsk(r.Config.Policy)
+	if j.asks || process.Supervised(r.Config.Policy) {
+		network := r.Config.Network
 		network.Ask = req.AskHolding(func() (release func()) { return j.clock.Load().Hold() })
-		j.net = r.cfg.Policy.Network().NewRun(network)
+		j.net = r.Config.Policy.Network().NewRun(network)
 	}
 	return j, err
 }
 
 // instance returns a ready Deno, an idle one if there is one. It returns the
 // context's cause if ctx ends first.
-func (j *job) instance(ctx context.Context) (*instance, error) {
+func (j *job) instance(ctx context.Context) (*process.Instance, error) {
 	if begun := time.Now(); !j.fresh {
-		in := j.leases.take(ctx, j.variant())
-		j.key = in.key
-		err := in.await(ctx)
-		if err == nil && in.alive() {
+		in := j.leases.Take(ctx, j.variant())
+		j.key = in.Key
+		err := in.Await(ctx)
+		if err == nil && in.Alive() {
 			return in, nil
 		}
-		in.discard()
+		in.Discard()
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err != nil && !in.begun.Before(begun) {
+		if err != nil && !in.Launched.Before(begun) {
 			return nil, err // another start would fail, too
 		}
 	}
-	in := j.leases.launch(ctx, j.variant())
-	if err := in.await(ctx); err != nil {
-		in.discard()
+	in := j.leases.Launch(ctx, j.variant())
+	if err := in.Await(ctx); err != nil {
+		in.Discard()
 		return nil, err
 	}
 	return in, nil
 }
 
 // variant returns the variant of the job's process.
-func (j *job) variant() variant {
+func (j *job) variant() process.Variant {
 	merged := j.req.Stdout != nil && j.req.Stdout == j.req.Stderr
-	return variant{binary: j.binary, memory: j.req.Limits.Memory, ready: j.ready, merged: merged, kept: j.req.Session != nil, asks: j.asks, layout: j.layout}
+	return process.Variant{Binary: j.binary, Memory: j.req.Limits.Memory, Ready: j.ready.Packages, Merged: merged, Session: j.req.Session != nil, Asks: j.asks, Layout: j.layout}
 }
 
 // execute runs the job's program, or only loads it.
@@ -106,20 +111,20 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := in.dir.write(j.main, j.program.Edited(), j.files); err != nil {
-			in.discard()
+		if err := in.Dir.Write(j.main, j.program.Text(), j.files); err != nil {
+			in.Discard()
 			return nil, err
 		}
-		if err := in.dir.place(j.layout); err != nil {
-			in.discard()
+		if err := in.Dir.Place(j.layout); err != nil {
+			in.Discard()
 			return nil, err
 		}
 		end := j.attend(ctx, in, load)
 		if end != nil && !load {
-			left, _ := in.dir.left(nil, runners.File{Path: j.main, Data: []byte(j.program.Edited())}, j.files) // fails for sessions only
+			left, _ := in.Dir.Left(nil, runners.File{Path: j.main, Data: []byte(j.program.Text())}, j.files) // fails for sessions only
 			end.files, end.filesOmitted = left.Changed, left.Omitted
 		}
-		in.leave()
+		in.Leave()
 		if end != nil {
 			return end, nil
 		}

@@ -5,8 +5,10 @@ import (
 	"sync"
 
 	"coderunner/internal/pool"
-	"coderunner/internal/process"
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // maxKept bounds the processes kept for sessions. An idle one is stopped, and ends
@@ -14,13 +16,14 @@ import (
 const maxKept = 8
 
 // stopIdle is why an idle process is killed.
-const stopIdle process.Stop = "not used"
+const stopIdle osprocess.Stop = "not used"
 
 // kept is the process of a session, and what it has run.
 type kept struct {
-	*instance
-	key     string         // Session.Key
-	calls   int            // programs that it has run
+	*process.Instance
+	key     string // Session.Key
+	calls   int    // programs that it has run
+	scripts map[string]stacktrace.Script
 	names   map[string]int // how often a program had a name
 	state   string         // Session.After of the last program
 	earlier []earlier
@@ -36,7 +39,7 @@ func newSessions() *pool.Pool[string, *kept] {
 		New:     func(context.Context, string) (*kept, error) { return nil, nil },
 		Reset:   func(k *kept) (*kept, error) { return k, nil },
 		Close:   (*kept).close,
-		MaxUsed: maxKept, MaxIdleTime: idleLimit,
+		MaxUsed: maxKept, MaxIdleTime: process.IdleLimit,
 	})
 }
 
@@ -44,15 +47,15 @@ func newSessions() *pool.Pool[string, *kept] {
 // background.
 func (k *kept) close() {
 	if k.calls == 0 { // nothing waits for its end
-		k.discard()
+		k.Discard()
 		k.release()
 		return
 	}
-	k.background.Go(func() {
-		k.p.Kill(stopIdle)
-		<-k.p.End()
-		k.p.Collect(new(sync.WaitGroup))
-		k.clear()
+	k.Background.Go(func() {
+		k.Process.Kill(stopIdle)
+		<-k.Process.End()
+		k.Process.Collect(new(sync.WaitGroup))
+		k.Clear()
 		k.release()
 	})
 }
@@ -61,9 +64,9 @@ func (k *kept) close() {
 // files, and then the request's. The directory is the program's: it may have links
 // anywhere.
 func (k *kept) arrangeFiles(want []runners.SessionFile, more []runners.File) error {
-	root := k.dir.open()
+	root := k.Dir.Open()
 	if root == nil {
-		return errReplaced
+		return process.ErrReplaced
 	}
 	defer root.Close()
 	d := runners.Directory{Root: root}

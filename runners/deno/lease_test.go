@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"coderunner/runners"
+	"coderunner/runners/deno/install"
+	"coderunner/runners/deno/process"
 )
 
 // pid has a program say which process it is in.
@@ -48,12 +50,12 @@ func TestParkByUse(t *testing.T) {
 			t.Errorf("process %d was used twice", got)
 		}
 		seen[got] = true
-		if i > 0 && (len(had) != 1 || had[0].p.Pid() != got) {
+		if i > 0 && (len(had) != 1 || had[0].Process.Pid() != got) {
 			t.Errorf("run %d: %d processes waited, and process %d ran it", i, len(had), got)
 		}
 	}
 	// Other limits of memory need other processes.
-	had := waiting(t, r)[0].p.Pid()
+	had := waiting(t, r)[0].Process.Pid()
 	if got := pid(t, r, runners.Request{Limits: runners.Limits{Memory: 300 << 20}}); got == had {
 		t.Error("the limit of memory is another, but not the process")
 	}
@@ -78,10 +80,10 @@ func TestParkedDies(t *testing.T) {
 	r := openParked(t, 1)
 	run(t, r, runners.Request{Code: "1"})
 	in := waiting(t, r)[0]
-	if err := syscall.Kill(in.p.Pid(), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(in.Process.Pid(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for !in.p.Exited() {
+	for !in.Process.Exited() {
 		runtime.Gosched()
 	}
 	if o := run(t, r, runners.Request{Code: "1 + 1"}); o.Result == nil || o.Result.Text != "2" {
@@ -89,24 +91,24 @@ func TestParkedDies(t *testing.T) {
 	}
 	// One that dies between the look at it and its orders.
 	in = waiting(t, r)[0]
-	if err := syscall.Kill(in.p.Pid(), syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(in.Process.Pid(), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for !in.p.Exited() {
+	for !in.Process.Exited() {
 		runtime.Gosched()
 	}
-	if taken := r.leases.take(t.Context(), in.variant); taken != in {
+	if taken := r.leases.Take(t.Context(), in.Variant); taken != in {
 		t.Fatal("another one is taken")
 	}
 	j, err := r.job(runners.Request{Language: runners.TypeScript, Code: "1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.ready = &prepared{}
+	j.ready = &install.Prepared{Packages: &process.Packages{}}
 	if end := j.attend(context.Background(), in, false); end != nil {
 		t.Errorf("%+v, want to take another", end)
 	}
-	in.leave()
+	in.Leave()
 }
 
 // TestParkCannotStart has a Deno that fails while it starts ahead.
@@ -119,15 +121,15 @@ func TestParkCannotStart(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	r.leases.begin(variant{binary: bad, memory: 1 << 28, ready: &prepared{}})
-	for r.leases.pool.Stats().Filling > 0 {
+	r.leases.Begin(process.Variant{Binary: bad, Memory: 1 << 28, Ready: &process.Packages{}})
+	for r.leases.Pool.Stats().Filling > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	r.settle()
 	if n := len(waiting(t, r)); n != 0 {
 		t.Errorf("%d of them wait", n)
 	}
-	r.leases.begin(variant{binary: bad + "-none", memory: 1 << 28, ready: &prepared{}})
+	r.leases.Begin(process.Variant{Binary: bad + "-none", Memory: 1 << 28, Ready: &process.Packages{}})
 	if o := run(t, r, runners.Request{Code: "1 + 1"}); o.Result == nil {
 		t.Errorf("%+v", o.Error)
 	}
@@ -154,7 +156,7 @@ func TestParkedIsFresh(t *testing.T) {
 	in := waiting(t, r)[0]
 	req.Stdin = strings.NewReader("line\n")
 	parked := run(t, r, req)
-	<-in.p.End() // it was used
+	<-in.Process.End() // it was used
 	if fresh.Result == nil || parked.Result == nil || fresh.Result.Text != parked.Result.Text || !strings.Contains(fresh.Result.Text, "b c") {
 		t.Errorf("fresh:  %+v %+v\nparked: %+v %+v", fresh.Result, fresh.Error, parked.Result, parked.Error)
 	}
@@ -196,18 +198,18 @@ func TestParkPackages(t *testing.T) {
 	pid(t, r, req)
 	r.settle() // the one that waits is replaced when the packages' code is there
 	in := waiting(t, r)[0]
-	if got := pid(t, r, req); got != in.p.Pid() {
-		t.Errorf("process %d ran it, want %d", got, in.p.Pid())
+	if got := pid(t, r, req); got != in.Process.Pid() {
+		t.Errorf("process %d ran it, want %d", got, in.Process.Pid())
 	}
 	// What is gone from Deno's cache is fetched again, for a fresh process.
 	waiting(t, r)
-	if err := os.RemoveAll(r.denoDir + "/npm"); err != nil {
+	if err := os.RemoveAll(r.DenoDir + "/npm"); err != nil {
 		t.Fatal(err)
 	}
 	stale := waiting(t, r)
 	pid(t, r, req)
 	for _, in := range stale {
-		<-in.p.End()
+		<-in.Process.End()
 	}
 }
 
@@ -255,7 +257,7 @@ func TestParkEnds(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("looks into /proc")
 	}
-	r := open(t, "", func(c *Config) {
+	r := open(t, "", func(c *process.Config) {
 		c.Ahead = 1
 		own := filepath.Join(t.TempDir(), "deno")
 		data, err := os.ReadFile(c.Binary)
@@ -271,26 +273,26 @@ func TestParkEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := waiting(t, r)[0]
-	if got := pid(t, r, runners.Request{}); got != in.p.Pid() {
+	if got := pid(t, r, runners.Request{}); got != in.Process.Pid() {
 		t.Errorf("process %d ran it, want the one that was started by Warm", got)
 	}
 	in = waiting(t, r)[0]
-	if pool := r.leases.pool; !pool.Remove(in.key, in) || pool.Remove(in.key, in) {
+	if pool := r.leases.Pool; !pool.Remove(in.Key, in) || pool.Remove(in.Key, in) {
 		t.Error("what waits can be removed once")
 	}
-	<-in.p.End()
-	if _, err := os.Stat(fmt.Sprintf("/proc/%d", in.p.Pid())); !os.IsNotExist(err) {
+	<-in.Process.End()
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", in.Process.Pid())); !os.IsNotExist(err) {
 		t.Errorf("the process is still there: %v", err)
 	}
 	run(t, r, runners.Request{Code: "1"})
 	in = waiting(t, r)[0]
 	// A Deno that was replaced.
-	if err := os.Chtimes(r.named, time.Time{}, time.Unix(1, 0)); err != nil {
+	if err := os.Chtimes(r.Named, time.Time{}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	run(t, r, runners.Request{Code: "1"})
 	select {
-	case <-in.p.End():
+	case <-in.Process.End():
 	case <-time.After(20 * time.Second):
 		t.Error("a process of a Deno that was replaced waits on")
 	}

@@ -19,12 +19,13 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/procdir"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 )
 
 func TestCancel(t *testing.T) {
 	r := open(t, "", nil)
 	ctx, cancel := context.WithCancel(context.Background())
-	marker := filepath.Join(r.runDirs.base, "r0", "work", "running")
+	marker := filepath.Join(r.RunDirs.Path, "r0", "work", "running")
 	go func() {
 		for {
 			if _, err := os.Stat(marker); err == nil || ctx.Err() != nil {
@@ -55,7 +56,7 @@ func TestCancelPreparation(t *testing.T) {
 	}))
 	defer server.Close()
 	defer close(end)
-	r := open(t, "", func(c *Config) {
+	r := open(t, "", func(c *process.Config) {
 		c.NPMRegistry, c.Env = server.URL+"/", nil
 		var err error
 		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
@@ -116,14 +117,14 @@ func child() {
 	if err != nil {
 		panic(err)
 	}
-	r, err := New(Config{Cache: c, Binary: os.Getenv("CODERUNNER_DENO_TEST_BINARY"), Ahead: 2})
+	r, err := New(process.Config{Cache: c, Binary: os.Getenv("CODERUNNER_DENO_TEST_BINARY"), Ahead: 2})
 	if err != nil {
 		panic(err)
 	}
 	for _, memory := range []int64{runners.DefaultMemory, runners.DefaultMemory / 2} { // the second waits on
-		r.leases.begin(variant{binary: r.named, memory: memory, ready: &prepared{}})
+		r.leases.Begin(process.Variant{Binary: r.Named, Memory: memory, Ready: &process.Packages{}})
 	}
-	for len(r.leases.pool.Ready()) < 2 {
+	for len(r.leases.Pool.Ready()) < 2 {
 		time.Sleep(time.Millisecond)
 	}
 	_, err = r.Run(context.Background(), runners.Request{Language: runners.JavaScript, Limits: runners.Limits{Timeout: time.Hour},
@@ -168,7 +169,7 @@ func TestKilled(t *testing.T) {
 	}
 	var pid string
 	for begun := time.Now(); pid == ""; runtime.Gosched() {
-		if names, _ := filepath.Glob(filepath.Join(temp, basePrefix+"*", "r*", "work", "pid")); len(names) > 0 {
+		if names, _ := filepath.Glob(filepath.Join(temp, process.BasePrefix+"*", "r*", "work", "pid")); len(names) > 0 {
 			b, _ := os.ReadFile(names[0])
 			pid = string(b)
 		}
@@ -192,14 +193,14 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("Deno lives on: %q", left)
 		}
 	}
-	next, err := procdir.Make(temp, basePrefix)
+	next, err := procdir.Make(temp, process.BasePrefix)
 	if err == nil {
 		err = next.Remove()
 	}
 	if err != nil {
 		t.Error(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(temp, basePrefix+"*")); left != nil {
+	if left, _ := filepath.Glob(filepath.Join(temp, process.BasePrefix+"*")); left != nil {
 		t.Errorf("%q are left", left)
 	}
 }
@@ -227,19 +228,19 @@ func TestNamedBinary(t *testing.T) {
 		script("fails", "exit 3", 0o700):                                "exit status 3",
 		script("chatty", "while :; do echo deno 9; done & exit", 0o700): "ask for its version",
 	} {
-		_, _, err := checkBinary(path)
+		_, _, err := process.CheckBinary(path)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("checkBinary(%s): %v, want it to say %q", path, err, want)
 		}
 	}
-	if _, version, err := checkBinary(script("new", "echo 'deno 3.1.0 (stable)'", 0o700)); err != nil || version != "3.1.0" {
+	if _, version, err := process.CheckBinary(script("new", "echo 'deno 3.1.0 (stable)'", 0o700)); err != nil || version != "3.1.0" {
 		t.Errorf("a newer Deno: %s, %v", version, err)
 	}
 }
 
 func TestTrimCaches(t *testing.T) {
 	dir := t.TempDir()
-	for name, size := range map[string]int64{"v8_code_cache_v2": maxCache, "v8_code_cache_v2-wal": 1, "node_analysis_cache_v2": maxCache - 1, "other": maxCache} {
+	for name, size := range map[string]int64{"v8_code_cache_v2": process.MaxCache, "v8_code_cache_v2-wal": 1, "node_analysis_cache_v2": process.MaxCache - 1, "other": process.MaxCache} {
 		f, err := os.Create(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -251,7 +252,7 @@ func TestTrimCaches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	trimCaches(dir)
+	process.TrimCaches(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) != 2 || entries[0].Name() != "node_analysis_cache_v2" || entries[1].Name() != "other" {
 		t.Errorf("left are %v, %v, want node_analysis_cache_v2 and other", entries, err)
@@ -261,13 +262,13 @@ func TestTrimCaches(t *testing.T) {
 // TestCacheIsNotWritten: not even with the permission to write everywhere.
 func TestCacheIsNotWritten(t *testing.T) {
 	for _, flag := range []string{"--allow-write", "--allow-write=/", "-A"} {
-		r := open(t, "", func(c *Config) {
+		r := open(t, "", func(c *process.Config) {
 			var err error
 			if c.Policy, err = runners.ParsePolicy([]string{flag, "--allow-read"}); err != nil {
 				t.Fatal(err)
 			}
 		})
-		name := filepath.Join(r.cfg.Cache.Root(), "written")
+		name := filepath.Join(r.Config.Cache.Root(), "written")
 		o := run(t, r, runners.Request{Code: fmt.Sprintf("Deno.writeTextFileSync(%q, '')", name)})
 		if _, err := os.Lstat(name); o.Error == nil || o.Error.Type != "NotCapable" || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %s %+v, %v", flag, o.Status, o.Error, err)

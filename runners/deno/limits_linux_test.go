@@ -25,7 +25,7 @@ func TestInForce(t *testing.T) {
 	if err := r.Warm(context.Background(), nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	dir := "/proc/" + strconv.Itoa(waiting(t, r)[0].p.Pid())
+	dir := "/proc/" + strconv.Itoa(waiting(t, r)[0].Process.Pid())
 	// Of the limits of this process, some may be lower than Deno's.
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {

@@ -9,6 +9,8 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/install"
+	"coderunner/runners/deno/process"
 )
 
 // Lock resolves the packages of a program and writes them into it: versions into
@@ -18,7 +20,7 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 	var err error
 	req.Locked = false
 	if req.Code, _, err = deps.CutLock(req.Code); err != nil {
-		return nil, badLock(err)
+		return nil, install.BadLock(err)
 	}
 	j, lock, err := r.resolved(ctx, req)
 	if err != nil {
@@ -35,7 +37,7 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 			return nil, err
 		}
 	}
-	return &runners.Locked{Text: deps.WithLock(req.Code, lock.Text), Packages: j.ready.packages}, nil
+	return &runners.Locked{Text: deps.WithLock(req.Code, lock.Text), Packages: j.ready.Installed}, nil
 }
 
 // resolved installs the packages of a program and returns their lock, nil if
@@ -52,19 +54,19 @@ func (r *Runner) resolved(ctx context.Context, req runners.Request) (*job, *deps
 	if err == nil {
 		err = r.install(ctx, j)
 	}
-	if err != nil || !j.ready.locked {
+	if err != nil || !j.ready.Locked {
 		return j, nil, err
 	}
-	lock, err := deps.ReadLock(filepath.Join(j.ready.dir, lockName))
+	lock, err := deps.ReadLock(filepath.Join(j.ready.Dir, process.LockName))
 	return j, lock, err
 }
 
 // modules runs "deno info" on a program's text, without network.
 func (r *Runner) modules(ctx context.Context, j *job, text string) (info *deps.Info, err error) {
-	if j.binary, err = r.binary(ctx, j.req.Progress); err != nil {
+	if j.binary, err = r.Binary(ctx, j.req.Progress); err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(r.runDirs.base, "lock-")
+	dir, err := os.MkdirTemp(r.RunDirs.Path, "lock-")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func (r *Runner) modules(ctx context.Context, j *job, text string) (info *deps.I
 	if err := errors.Join(os.MkdirAll(filepath.Dir(main), 0o700), os.WriteFile(main, []byte(text), 0o600)); err != nil {
 		return nil, err
 	}
-	return r.info(ctx, preparation{binary: j.binary, dir: dir, what: j.main, offline: true})
+	return r.installer.Info(ctx, install.Preparation{Binary: j.binary, Dir: dir, What: j.main, Offline: true})
 }
 
 // pin returns the job's program with a lock's versions in its import specifiers.

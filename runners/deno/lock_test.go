@@ -7,6 +7,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 )
 
 // TestLock locks a program whose package needs another, and wants whatever the
@@ -64,7 +65,7 @@ func TestLockElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := open(t, "", func(c *Config) {
+	r := open(t, "", func(c *process.Config) {
 		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
 		}

@@ -10,8 +10,11 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
 	"coderunner/runners/deno/npm"
+	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // unloaded matches the messages of packages whose machine code could not be loaded.
@@ -22,10 +25,6 @@ var unloaded = regexp.MustCompile(`^(Could not locate the bindings file|Failed t
 // refusedNative matches a cause of an error. Loaders of native packages catch it and blame
 // the installation.
 var refusedNative = regexp.MustCompile(`(?m)^Caused by .*\bRequires ffi access`)
-
-// platform matches the end of the name of a package that has the machine code of
-// another one for one system.
-var platform = regexp.MustCompile(`[-/](linux|darwin|win32|freebsd|android)-.*$`)
 
 const noEsbuild = "esbuild starts a program, which the permissions of this server do not include (--allow-run); esbuild-wasm does the same without"
 
@@ -38,8 +37,8 @@ var unfound = regexp.MustCompile(`^(?:(Knex: run)\b.*\n\$ npm install |Please in
 
 // machineCode replaces the message about a package whose machine code could not be
 // loaded by one line with its name and what does without.
-func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
-	if unstarted.MatchString(e.Message) && p.has("esbuild") {
+func machineCode(p *install.Prepared, e *runners.Error, program *jsparse.Program) {
+	if unstarted.MatchString(e.Message) && p.Has("esbuild") {
 		restate(e, noEsbuild)
 		return
 	}
@@ -55,12 +54,12 @@ func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 		return
 	}
 	text := e.Message + "\n" + e.Traceback
-	name, instead := p.nativeName(text, program)
+	name, instead := nativeName(p, text, program)
 	if name == "" {
 		return
 	}
 	has, needs := name+" has machine code", name
-	if from := p.needing(name, program); from != "" {
+	if from := needing(p, name, program); from != "" {
 		has, needs = fmt.Sprintf("%s needs the machine code of %s", from, name), fmt.Sprintf("%s needs %s, which", from, name)
 	}
 	message := needs + " needs machine code that an install script fetches or compiles, and none is run here"
@@ -72,15 +71,15 @@ func (p *prepared) machineCode(e *runners.Error, program *jsparse.Program) {
 
 // needing returns the package that the program imports and that needs another one, "" if the
 // program imports that one itself.
-func (p *prepared) needing(name string, program *jsparse.Program) string {
+func needing(p *install.Prepared, name string, program *jsparse.Program) string {
 	imported := importedLike(program, func(string) bool { return true })
 	if slices.Contains(imported, name) {
 		return ""
 	}
 	needs := map[string][]string{}
-	for _, dir := range p.dirs {
+	for _, dir := range p.Dirs {
 		var about struct{ Dependencies, PeerDependencies, OptionalDependencies map[string]string }
-		if readJSON(filepath.Join(dir, manifestName), &about) == nil {
+		if process.ReadJSON(filepath.Join(dir, install.ManifestName), &about) == nil {
 			for _, names := range []map[string]string{about.Dependencies, about.PeerDependencies, about.OptionalDependencies} {
 				needs[packageIn(dir)] = slices.AppendSeq(needs[packageIn(dir)], maps.Keys(names))
 			}
@@ -118,7 +117,7 @@ func restate(e *runners.Error, message string) {
 	for l := range strings.Lines(e.Traceback) {
 		if l = strings.TrimSuffix(l, "\n"); strings.HasPrefix(l, "Caused by ") {
 			break
-		} else if frame.MatchString(l) {
+		} else if stacktrace.IsFrame(l) {
 			lines = append(lines, l)
 		}
 	}
@@ -127,8 +126,8 @@ func restate(e *runners.Error, message string) {
 
 // nativeName returns the package whose machine code an error's text is about, by the name
 // that the program has for it, and what does without.
-func (p *prepared) nativeName(text string, program *jsparse.Program) (name, instead string) {
-	name = p.mentioned(text)
+func nativeName(p *install.Prepared, text string, program *jsparse.Program) (name, instead string) {
+	name = mentioned(p, text)
 	for _, n := range npm.Known().Natives {
 		if name != "" && !n.Like(name) {
 			continue
@@ -156,14 +155,14 @@ func importedLike(program *jsparse.Program, like func(string) bool) (names []str
 
 // mentioned returns the first package of npm of which a text names a file, as it is
 // called on all systems, or "".
-func (p *prepared) mentioned(text string) string {
+func mentioned(p *install.Prepared, text string) string {
 	first, name := len(text), ""
-	for _, dir := range p.dirs {
+	for _, dir := range p.Dirs {
 		if at := strings.Index(text, dir+string(filepath.Separator)); at >= 0 && at < first {
 			first, name = at, packageIn(dir)
 		}
 	}
-	return platform.ReplaceAllString(name, "")
+	return install.Platform.ReplaceAllString(name, "")
 }
 
 // packageIn returns the name of the package in a directory of Deno's cache.

@@ -8,13 +8,15 @@ import (
 
 	"coderunner/internal/sample"
 	"coderunner/runners"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // TestMachineCode has messages of packages whose machine code cannot be loaded.
 func TestMachineCode(t *testing.T) {
 	const at = "/c/npm/r/"
-	p := &prepared{dirs: []string{at + "sqlite3/6.0.1", at + "canvas/3.2.3", at + "@img/sharp-linux-x64/0.35.5", at + "sharp/0.35.5", at + "@node-rs/bcrypt/2.0.0", at + "robotjs/0.9.1", at + "node-sass/9.0.0"}}
+	p := &install.Prepared{Packages: &process.Packages{Dirs: []string{at + "sqlite3/6.0.1", at + "canvas/3.2.3", at + "@img/sharp-linux-x64/0.35.5", at + "sharp/0.35.5", at + "@node-rs/bcrypt/2.0.0", at + "robotjs/0.9.1", at + "node-sass/9.0.0"}}}
 	for _, tt := range []struct{ asked, message, traceback, want string }{
 		{"sqlite3", "Could not locate the bindings file. Tried:\n → " + at + "sqlite3/6.0.1/build/a.node\n → " + at + "sqlite3/6.0.1/out/a.node", "    at main.js:1:11", "sqlite3 needs machine code that an install script fetches or compiles, and none is run here; node:sqlite"},
 		{"canvas", "Cannot find module '../build/Release/canvas.node'\nRequire stack:\n- " + at + "canvas/3.2.3/lib/bindings.js\n- main.js", "", "canvas needs machine code that an install script fetches or compiles, and none is run here; jimp and SVG"},
@@ -29,7 +31,7 @@ func TestMachineCode(t *testing.T) {
 		{"x", `Requires ffi access to "libc.so"`, "", `Requires ffi access to "libc.so"`},
 	} {
 		e := &runners.Error{Type: "Error", Message: tt.message, Traceback: "Error: " + tt.message + "\n" + tt.traceback}
-		p.machineCode(e, &jsparse.Program{Imports: []jsparse.Import{{Specifier: tt.asked}}})
+		machineCode(p, e, &jsparse.Program{Imports: []jsparse.Import{{Specifier: tt.asked}}})
 		if !strings.HasPrefix(e.Message, tt.want) || !strings.HasPrefix(e.Traceback, "Error: "+tt.want) {
 			t.Errorf("%s: %+v, want %s", tt.message, e, tt.want)
 		}

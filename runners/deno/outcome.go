@@ -8,14 +8,17 @@ import (
 	"syscall"
 
 	"coderunner/internal/netpolicy"
-	"coderunner/internal/process"
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // ending records how a process ended and what outcome needs to explain it.
 type ending struct {
-	stopped  process.Stop   // why we killed it, "" if we did not
+	stopped  osprocess.Stop // why we killed it, "" if we did not
 	exitCode int            // 128 and the signal's number if a signal ended it
 	signal   syscall.Signal // 0 if none did
 	free     bool           // it was not confined, so it could send itself any signal
@@ -26,20 +29,20 @@ type ending struct {
 	stderr   *runners.Capture
 	held     held // of stderr, where that is passed on
 	report   report
-	shown    string    // the program's name in tracebacks
-	live     []*placed // what is passed on
+	shown    string               // the program's name in tracebacks
+	live     []*stacktrace.Writer // what is passed on
 	program  *jsparse.Program
-	*places
-	workers bool // the program may start Workers
-	threads bool // by node:worker_threads
-	paused  bool // the process waits for the session's next program
+	stacks   *stacktrace.Map
+	workers  bool // the program may start Workers
+	threads  bool // by node:worker_threads
+	paused   bool // the process waits for the session's next program
 
 	files        []runners.LeftFile // that the program left
 	filesOmitted int
 }
 
 // stopDone is why a process is killed whose program is over.
-const stopDone process.Stop = "done"
+const stopDone osprocess.Stop = "done"
 
 // faults are the signals by which V8 and the kernel end a faulty process. A
 // confined program cannot send them, not even to itself: its only signal is
@@ -59,11 +62,11 @@ func (e *ending) outcome() *runners.Outcome {
 	if v := e.report.result; v != nil && v.text != "" && !e.exitsUnsettled() {
 		text := v.text
 		if v.isError {
-			text, _ = e.traceback(text)
+			text, _ = e.stacks.Trace(deps.Shorten(text, maxTrace))
 		} else {
-			text = e.show(text)
+			text = e.stacks.Show(text)
 		}
-		o.Result = runners.NewValue(text, e.show(v.json), e.limits.Output)
+		o.Result = runners.NewValue(text, e.stacks.Show(v.json), e.limits.Output)
 	}
 	fail := func(s runners.Status, kind, format string, a ...any) {
 		o.Status, o.Error = s, &runners.Error{Type: kind, Message: fmt.Sprintf(format, a...)}
@@ -95,10 +98,13 @@ func (e *ending) outcome() *runners.Outcome {
 		o.Result = nil
 	}
 	for _, text := range []*string{&o.Stdout, &o.Stderr, &o.WholeStdout, &o.WholeStderr} {
-		*text = e.show(*text)
+		*text = e.stacks.Show(*text)
 	}
 	return o
 }
+
+// onlyItself is the note about a server that nothing calls.
+const onlyItself = `Only the program itself reaches its servers: call them in it, as with fetch("http://127.0.0.1:PORT/").`
 
 // nullable matches what a program has for a prompt() that returns null.
 var nullable = regexp.MustCompile(`\bnull\b|\?\?|\|\||\?\.|if \(!`)
@@ -148,7 +154,7 @@ var (
 // noMemory sets OutOfMemory.
 func (e *ending) noMemory(fail fails) {
 	if e.workers && e.stopped == "" && !e.filled {
-		fail(runners.OutOfMemory, "OutOfMemory", "the program had no memory for another Worker: it can have %d at a time; this limit is fixed", process.MaxWorkers)
+		fail(runners.OutOfMemory, "OutOfMemory", "the program had no memory for another Worker: it can have %d at a time; this limit is fixed", osprocess.MaxWorkers)
 		return
 	}
 	fail(runners.OutOfMemory, "OutOfMemory", "%s", e.limits.Exceeded(runners.OutOfMemory).Message)
@@ -179,7 +185,7 @@ func (e *ending) died(stderr string, fail fails) string {
 		return stderr[:i[0]]
 	}
 	if genuine {
-		fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s%s", e.signal, e.wordless(), lastLines(stderr))
+		fail(runners.Crashed, "Crash", "Deno was ended by a signal (%s)%s%s", e.signal, e.wordless(), process.LastLines(stderr))
 		return stderr
 	}
 	fail(runners.Failed, "Signal", "the program was ended by a signal (%s)%s", e.signal, e.wordless())
@@ -228,7 +234,7 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 		case head == "":
 		case t.message == childFailed:
 			t, own = uncaughtError(head, frames), workerFailed.ReplaceAllString(own, "")
-		case t.stack == head || strings.HasPrefix(t.stack, head+"\n") && !strings.Contains(t.stack, e.work):
+		case t.stack == head || strings.HasPrefix(t.stack, head+"\n") && !strings.Contains(t.stack, e.stacks.Work):
 			t.stack = head + frames + t.stack[len(head):] // as Deno passes it on, it has none
 		}
 		o.Error = e.explain(t)
@@ -252,7 +258,7 @@ func (e *ending) failed(o *runners.Outcome, fail fails) string {
 			e.noMemory(fail)
 			return strings.TrimRight(o.Stderr[:i[0]], "\n")
 		}
-		fail(runners.Failed, "Panic", "Deno panicked, or the program printed that it did%s", lastLines(o.Stderr))
+		fail(runners.Failed, "Panic", "Deno panicked, or the program printed that it did%s", process.LastLines(o.Stderr))
 		return o.Stderr
 	default:
 		return o.Stderr // an ordinary exit
@@ -292,7 +298,7 @@ func (r *Runner) reached(o *runners.Outcome, n *netpolicy.Run, refused []string)
 	} else {
 		refused = slices.DeleteFunc(refused, func(to string) bool { return strings.Contains(all, "--allow-net="+to) })
 		if len(refused) > 0 {
-			n = r.cfg.Policy.Network().NewRun(r.cfg.Network)
+			n = r.Config.Policy.Network().NewRun(r.Config.Network)
 		}
 	}
 	slices.Sort(refused)

@@ -154,7 +154,7 @@ func TestOnlyItsPackages(t *testing.T) {
 	r := open(t, "", nil)
 	run(t, r, runners.Request{Code: "import 'npm:is-odd@3.0.1'"})
 	code := `import { z } from "npm:zod@3.25.76";
-const npm = "` + filepath.Join(r.denoDir, "npm") + `", found: string[] = [];
+const npm = "` + filepath.Join(r.DenoDir, "npm") + `", found: string[] = [];
 const walk = (dir: string) => { for (const e of Deno.readDirSync(dir)) { found.push(dir + "/" + e.name); if (e.isDirectory) walk(dir + "/" + e.name) } };
 for (const what of [npm, npm + "/registry.npmjs.org", npm + "/registry.npmjs.org/is-odd/3.0.1"]) try { walk(what) } catch {}
 try { found.push(Deno.readTextFileSync(npm + "/registry.npmjs.org/is-odd/3.0.1/index.js")) } catch {}

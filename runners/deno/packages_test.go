@@ -16,6 +16,7 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/sample"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -76,7 +77,7 @@ sharp({ create: { width: 8, height: 8, channels: 3, background: "red" } }).jpeg(
 		})
 	}
 	t.Run("later processes", func(t *testing.T) {
-		again := open(t, "", func(c *Config) { c.Offline = true })
+		again := open(t, "", func(c *process.Config) { c.Offline = true })
 		o := run(t, again, runners.Request{Code: tests[0].code})
 		if o.Result == nil {
 			t.Errorf("offline, with all in the cache: %s %+v", o.Status, o.Error)
@@ -85,7 +86,7 @@ sharp({ create: { width: 8, height: 8, channels: 3, background: "red" } }).jpeg(
 }
 
 func TestFirstFetch(t *testing.T) {
-	r := open(t, "", func(c *Config) {
+	r := open(t, "", func(c *process.Config) {
 		var err error
 		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
@@ -113,19 +114,19 @@ func TestFirstFetch(t *testing.T) {
 	}
 
 	// Somebody removes what was fetched.
-	if err := os.RemoveAll(r.denoDir); err != nil {
+	if err := os.RemoveAll(r.DenoDir); err != nil {
 		t.Fatal(err)
 	}
-	if err := makeDenoDir(r.denoDir); err != nil {
+	if err := process.MakeDenoDir(r.DenoDir); err != nil {
 		t.Fatal(err)
 	}
 	if o = run(t, r, req); o.Result == nil || o.Result.Text != "true" {
 		t.Errorf("after the cache was emptied: %s %+v", o.Status, o.Error)
 	}
-	if err := os.RemoveAll(r.denoDir); err != nil {
+	if err := os.RemoveAll(r.DenoDir); err != nil {
 		t.Fatal(err)
 	}
-	r.cfg.Offline = true
+	r.Config.Offline = true
 	o = run(t, r, req)
 	if o.Status != runners.NotInstalled {
 		t.Errorf("after it was emptied offline: %s %+v", o.Status, o.Error)
@@ -134,7 +135,7 @@ func TestFirstFetch(t *testing.T) {
 
 // TestNotInstalled asks for what cannot be had.
 func TestNotInstalled(t *testing.T) {
-	empty := func(c *Config) {
+	empty := func(c *process.Config) {
 		var err error
 		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
@@ -146,7 +147,7 @@ func TestNotInstalled(t *testing.T) {
 		name     string
 		code     string
 		packages []string
-		change   func(*Config)
+		change   func(*process.Config)
 		want     map[string]string // name, a part of the reason
 	}{
 		{"several", "import 'npm:coderunner-no-such-package-1';\nimport z from 'zod';\nimport 'npm:zod@99';\nimport 'coderunner-no-such-package-2/x'", nil, nil, map[string]string{
@@ -159,13 +160,13 @@ func TestNotInstalled(t *testing.T) {
 		{"dynamic", "await import('coderunner-no-such-package-1')", nil, nil, map[string]string{"coderunner-no-such-package-1": "not found"}},
 		{"required", "require('coderunner-no-such-package-1')", nil, nil, map[string]string{"coderunner-no-such-package-1": "not found"}},
 		{"other systems", "import 'npm:fsevents@2'; import 'npm:is-odd@3'", nil, nil, map[string]string{"npm:fsevents@2": "for other systems only (darwin)"}},
-		{"offline", "import 'zod'; import 'npm:lodash'", nil, func(c *Config) { empty(c); c.Offline = true }, map[string]string{
+		{"offline", "import 'zod'; import 'npm:lodash'", nil, func(c *process.Config) { empty(c); c.Offline = true }, map[string]string{
 			"zod": "not in the cache, and nothing is fetched offline", "npm:lodash": "not in the cache"}},
-		{"no registry", "import 'zod'", nil, func(c *Config) {
+		{"no registry", "import 'zod'", nil, func(c *process.Config) {
 			empty(c)
 			c.NPMRegistry = strings.Replace(dead.URL, "://", "://user:s3cr3t@", 1) + "/"
 		}, map[string]string{"zod": "cannot be reached"}},
-		{"no JSR", "import 'jsr:@std/assert@1'", nil, func(c *Config) { empty(c); c.JSRURL = dead.URL + "/" }, map[string]string{"jsr:@std/assert@1": ""}},
+		{"no JSR", "import 'jsr:@std/assert@1'", nil, func(c *process.Config) { empty(c); c.JSRURL = dead.URL + "/" }, map[string]string{"jsr:@std/assert@1": ""}},
 		{"URL without permission", "import '" + dead.URL + "/x.ts'", nil, empty, map[string]string{dead.URL + "/x.ts": "not among the permissions (--allow-import)"}},
 	}
 	for _, tt := range tests {
@@ -235,7 +236,7 @@ func TestURLs(t *testing.T) {
 	}))
 	defer server.Close()
 	host := strings.TrimPrefix(server.URL, "http://")
-	r := open(t, "--allow-import="+host, func(c *Config) {
+	r := open(t, "--allow-import="+host, func(c *process.Config) {
 		c.JSRURL = server.URL + "/"
 		c.Env = map[string]string{}
 		var err error

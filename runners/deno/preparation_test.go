@@ -29,6 +29,7 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 )
 
 // The hostile stand-in for Deno is told by these where to look.
@@ -55,7 +56,7 @@ func standIn() {
 	for name, err := range map[string]error{
 		"yes: write into Deno's cache":    write(filepath.Join(denoDir, "x")),
 		"yes: write the lock file":        write("deno.lock"),
-		"yes: read the modules":           read(moduleName),
+		"yes: read the modules":           read(process.ModuleName),
 		"no: read a file":                 read(secret),
 		"no: write a file":                write(secret),
 		"no: write beside it":             write(secret + ".new"),
@@ -135,7 +136,7 @@ func TestPreparationConfined(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	r, err := New(Config{Cache: c, Binary: self, Env: map[string]string{secretVariable: secret, dialVariable: listener.Addr().String()}})
+	r, err := New(process.Config{Cache: c, Binary: self, Env: map[string]string{secretVariable: secret, dialVariable: listener.Addr().String()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestPreparationConfined(t *testing.T) {
 	if err != nil || o.Status != runners.NotInstalled {
 		t.Fatalf("%+v, %v", o, err)
 	}
-	b, err := os.ReadFile(filepath.Join(r.denoDir, "answers"))
+	b, err := os.ReadFile(filepath.Join(r.DenoDir, "answers"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +182,7 @@ func TestPreparationNetwork(t *testing.T) {
 	})
 	fetch := func(t *testing.T, jsr string, env map[string]string) {
 		t.Helper()
-		r := open(t, "--allow-import="+hostPort(jsr), func(c *Config) {
+		r := open(t, "--allow-import="+process.HostPort(jsr), func(c *process.Config) {
 			c.JSRURL, c.Env = jsr, env
 			var err error
 			if c.Cache, err = cache.Open(t.TempDir()); err != nil {

@@ -31,7 +31,7 @@ func check(t *testing.T, r *Runner, c *runnertest.Case, change func(*runners.Req
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.Error != nil && (strings.Contains(o.Error.Traceback, r.runDirs.base) || strings.Contains(o.Error.Traceback, "bootstrap")) {
+		if o.Error != nil && (strings.Contains(o.Error.Traceback, r.RunDirs.Path) || strings.Contains(o.Error.Traceback, "bootstrap")) {
 			wrong = append(wrong, "the traceback shows more than the program")
 		}
 		if len(wrong) > 0 {

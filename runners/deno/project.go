@@ -98,15 +98,19 @@ func ownModules(l *project.Layout, req runners.Request, main string) (files []ru
 	return files
 }
 
-// free returns a name for the program that the project does not have.
-func free(v *project.View, name string) string {
-	for v != nil {
-		if _, err := v.Lstat(name); err != nil {
-			break
-		}
-		name = path.Join(path.Dir(name), "_"+path.Base(name))
+// withOwnModules returns the request's files with ownModules, and the layout where the program
+// sees nothing else.
+func withOwnModules(l *project.Layout, req runners.Request, main string) (*project.Layout, []runners.File) {
+	v := req.Project
+	if !v.Isolated() {
+		return l, append(ownModules(l, req, main), req.Files...)
 	}
-	return name
+	req.Project = v.Whole()
+	files := ownModules(project.NewLayout(req.Project), req, main)
+	for _, f := range files {
+		v.Include(f.Path)
+	}
+	return project.NewLayout(v), append(files, req.Files...)
 }
 
 // quotedPath matches a path in a message.
@@ -118,7 +122,7 @@ func (j *job) placed(o *runners.Outcome) {
 	if j.layout == nil {
 		return
 	}
-	if o.Note == "" {
+	if o.Note == "" && (j.req.Session == nil || j.req.Session.Before == "") {
 		o.Note = j.layout.Note
 	}
 	if o.Error == nil {

@@ -14,6 +14,7 @@ import (
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
+	"coderunner/runners/deno/process"
 )
 
 // writeEverywhere stands in for the Deno of a program, which has broken out of
@@ -75,27 +76,27 @@ func TestCacheIsReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	r, err := New(Config{Cache: c, Binary: self})
+	r, err := New(process.Config{Cache: c, Binary: self})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	// A set of packages, and what there would be for it and for another.
-	v := variant{binary: self, memory: runners.DefaultMemory, ready: &prepared{npm: true, set: "one", dirs: []string{filepath.Join(r.denoDir, "npm", "registry", "one")}}}
+	v := process.Variant{Binary: self, Memory: runners.DefaultMemory, Ready: &process.Packages{NPM: true, Set: "one", Dirs: []string{filepath.Join(r.DenoDir, "npm", "registry", "one")}}}
 	fill := func(_ context.Context, dir string) error {
 		return os.WriteFile(filepath.Join(dir, codecache.Names[0]), []byte("code"), 0o600)
 	}
-	for _, row := range [][2]string{{codecache.Kind, r.codeKey(v)}, {codecache.Kind, "another"}, {"deno-graph", "one"}} {
+	for _, row := range [][2]string{{codecache.Kind, r.CodeKey(v)}, {codecache.Kind, "another"}, {"deno-graph", "one"}} {
 		dir, err := c.Dir(t.Context(), row[0], row[1], fill)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if row[0] == "deno-graph" {
-			v.ready.dir = dir
+			v.Ready.Dir = dir
 		}
 	}
 	for _, name := range []string{"npm/registry/one", "remote", "gen/https", "gen/file"} {
-		dir := filepath.Join(r.denoDir, name)
+		dir := filepath.Join(r.DenoDir, name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +105,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 		}
 	}
 	var paths []string
-	for _, root := range []string{c.Root(), r.runDirs.base} {
+	for _, root := range []string{c.Root(), r.RunDirs.Path} {
 		if err := filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error {
 			paths = append(paths, name)
 			return err
@@ -112,26 +113,26 @@ func TestCacheIsReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(r.denoDir, "npm", "registry", "one", "paths"), []byte(strings.Join(paths, "\n")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.DenoDir, "npm", "registry", "one", "paths"), []byte(strings.Join(paths, "\n")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, making := range []bool{false, true} {
-		v.making = making
-		in := r.launch(t.Context(), v)
-		err := in.await(t.Context())
+		v.Making = making
+		in := r.Launch(t.Context(), v)
+		err := in.Await(t.Context())
 		if err == nil || !strings.Contains(err.Error(), "error: 7 ways for each, written []") {
 			t.Errorf("making %v: %v", making, err)
 		}
-		if spec := in.confinement(); !slices.Equal(spec.Write, []string{in.dir.path}) {
+		if spec := in.Confinement(); !slices.Equal(spec.Write, []string{in.Dir.Path}) {
 			t.Errorf("making %v: it may write %q", making, spec.Write)
 		} else if slices.ContainsFunc(spec.Read, func(name string) bool {
 			return name != "" && strings.HasPrefix(filepath.Join(c.Root(), "trees", codecache.Kind), name)
 		}) {
 			t.Errorf("making %v: it may read other sets' databases: %q", making, spec.Read)
 		}
-		in.discard()
+		in.Discard()
 	}
-	r.background.Wait()
+	r.Background.Wait()
 	if problems, err := c.Verify(t.Context()); err != nil || len(problems) != 0 {
 		t.Errorf("%v, %v", problems, err)
 	}

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"coderunner/internal/process"
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
 )
 
 // Where the process of a session has ended, or lacks a package, another one runs the earlier
@@ -40,7 +41,7 @@ func (s *continuing) replay(ctx context.Context, n int, left *time.Duration) (wh
 	*left = again.left
 	o := end.outcome()
 	switch {
-	case end.stopped == process.StopTime:
+	case end.stopped == osprocess.StopTime:
 		return fmt.Sprintf("did not end: together they may take %v", s.Runner.replayLimit), nil
 	case !end.paused && o.Error != nil:
 		return "ended its process: " + o.Error.Message, nil
@@ -109,12 +110,12 @@ func (s *continuing) restore(want []runners.SessionFile) (why string, err error)
 // present returns what the working directory of the stopped process has, as a session keeps
 // it.
 func (k *kept) present() (all []runners.SessionFile, err error) {
-	root := k.dir.open()
+	root := k.Dir.Open()
 	if root == nil {
-		return nil, errReplaced
+		return nil, process.ErrReplaced
 	}
 	defer root.Close()
-	dir := k.dir.placed.Changed(runners.Directory{Root: root})
+	dir := k.Dir.Placed.Changed(runners.Directory{Root: root})
 	err = fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || name == "." {
 			return err

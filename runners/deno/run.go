@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"time"
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
+
+	"go.uber.org/zap"
 )
 
 // Run runs one program. See [runners.Runner].
@@ -22,7 +24,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
-	ctx, release := r.cfg.Cache.Hold(ctx)
+	ctx, release := r.Config.Cache.Hold(ctx)
 	defer release()
 	if err := r.install(ctx, j); err != nil {
 		o, err := unavailable(err)
@@ -31,10 +33,16 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	return r.attempt(ctx, j)
 }
 
-// attempt runs an installed job, again where its outcome shows how it could be loaded.
+// attempt runs an installed job. What could not be loaded is loaded again where there is a
+// remedy.
 func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) {
-	defer func() { r.leases.fill(j.key) }()
-	again := false
+	defer func() { r.leases.Fill(j.key) }()
+	if j.ready.Dir != "" && !r.installer.Complete(j.ready) { // another process has removed some of it
+		if err := r.install(ctx, j); err != nil {
+			o, err := unavailable(err)
+			return j.finish(ctx, o, err)
+		}
+	}
 	for {
 		end, err := j.execute(ctx, false)
 		if err != nil {
@@ -44,50 +52,23 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 			return nil, err
 		}
 		o := end.outcome()
-		if main := j.typedName(o); main != "" && j.unloadable(ctx, end) {
-			j.main, j.script = main, main
-			continue
+		m := j.remedy(ctx, end, o)
+		if m == nil {
+			r.conclude(j, end, o)
+			return o, nil
 		}
-		if code := j.quotedCode(o); code != "" && j.unloadable(ctx, end) {
-			req := j.req
-			if req.Code = code; r.reads(j, req) && r.install(ctx, j) == nil {
-				continue
-			}
+		r.Log.Info("a program that cannot be loaded is loaded again", zap.String("remedy", m.name), zap.String("error", o.Error.Message))
+		if err := m.change(ctx, r, j, o); err != nil {
+			o, err := unavailable(err)
+			return j.finish(ctx, o, err)
 		}
-		if !again && o.Status == runners.Failed && j.ready.dir != "" && !r.installer.complete(j.ready) && j.unloadable(ctx, end) {
-			again = true // what another process has removed is fetched again
-			if err := r.install(ctx, j); err != nil {
-				o, err := unavailable(err)
-				return j.finish(ctx, o, err)
-			}
-			continue
-		}
-		if named := j.destructured(o); named != nil && j.unloadable(ctx, end) {
-			j.program = named
-			continue
-		}
-		if name := j.unlisted(o); name != "" && j.unloadable(ctx, end) {
-			r.installer.peers.Put(j.asked, append(slices.Clip(j.peers), name))
-			if err := r.install(ctx, j); err != nil {
-				o, err := unavailable(err)
-				return j.finish(ctx, o, err)
-			}
-			continue
-		}
-		if plain := j.program.Valueless(); plain != nil && o.Status == runners.Failed && j.unloadable(ctx, end) {
-			// Deno's message should be about the user's own text.
-			j.program = plain
-			continue
-		}
-		r.conclude(j, end, o)
-		return o, nil
 	}
 }
 
 // conclude completes the outcome of a program that is not run again.
 func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	end.release(o)
-	o.Packages, o.Usage = append(o.Packages, j.ready.packages...), end.used
+	o.Packages, o.Usage = append(o.Packages, j.ready.Installed...), end.used
 	r.reached(o, j.net, end.report.refused)
 	j.placed(o)
 	j.explain(o)
@@ -95,40 +76,8 @@ func (r *Runner) conclude(j *job, end *ending, o *runners.Outcome) {
 	case end.runtimeFailed():
 		r.codes.suspect(j.variant(), j.deps)
 	case o.Status == runners.Succeeded || o.Status == runners.Failed:
-		r.codes.used(j.variant(), j.deps, !j.ready.fresh)
+		r.codes.used(j.variant(), j.deps, !j.ready.Fresh)
 	}
-}
-
-// typedName returns a name under which Deno compiles JavaScript that cannot be read
-// and looks like TypeScript, else "".
-func (j *job) typedName(o *runners.Outcome) string {
-	if o.Status != runners.Failed || o.Error == nil || o.Error.Type != "SyntaxError" || typed(j.main) || !looksTyped(j.req.Code) {
-		return ""
-	}
-	if name := withTypes(j.main); checkNames(j.req.Files, name) == nil {
-		return name
-	}
-	return ""
-}
-
-// quotedCode returns the program in a text that cannot be read, "" if it has none.
-func (j *job) quotedCode(o *runners.Outcome) string {
-	if o.Status != runners.Failed || o.Error == nil || o.Error.Type != "SyntaxError" {
-		return ""
-	}
-	if code := jsparse.Quoted(j.req.Code); code != j.req.Code {
-		return code
-	}
-	return ""
-}
-
-// reads replaces the program of a job by that of another request, if that can be analysed.
-func (r *Runner) reads(j *job, req runners.Request) bool {
-	a, err := r.analyze(req)
-	if err == nil {
-		j.analysis, j.script, j.req = a, a.main, req
-	}
-	return err == nil
 }
 
 // install fetches the runtime and the packages. The error is a
@@ -140,64 +89,16 @@ func (r *Runner) install(ctx context.Context, j *job) error {
 		}
 	}
 	var err error
-	if j.binary, err = r.binary(ctx, j.req.Progress); err != nil {
+	if j.binary, err = r.Binary(ctx, j.req.Progress); err != nil {
 		return err
 	}
 	j.asked = j.deps.Module()
-	j.peers, _ = r.installer.peers.Get(j.asked)
-	j.ready, err = r.installer.install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
+	j.peers, _ = r.installer.Peers.Get(j.asked)
+	j.ready, err = r.installer.Install(ctx, j.binary, j.deps.With(j.peers), j.req.Progress)
 	if err == nil {
-		r.installer.wholes(j)
+		r.linker.link(j)
 	}
 	return err
-}
-
-// unnamed matches the message about a name that a module does not export. Of a
-// CommonJS module Deno finds only names that its text shows.
-var unnamed = regexp.MustCompile(`^The requested module '([^']+)' does not provide an export named '([\w$]+)'`)
-
-// destructured returns the program with names imported as from CommonJS, or as those of
-// types, if it could not be loaded for the lack of one, else nil.
-func (j *job) destructured(o *runners.Outcome) *jsparse.Program {
-	if o.Status != runners.Failed || o.Error == nil {
-		return nil
-	}
-	if m := unnamed.FindStringSubmatch(o.Error.Message); m != nil && deps.Fetched(m[1]) {
-		if m[2] == "default" {
-			if all := j.program.Unexporting(m[1]); all != nil {
-				return all
-			}
-			if named := j.program.Namespaced(m[1]); named != nil {
-				return named
-			}
-			return j.program.Braced(m[1], func(name string) bool { return j.ready.exports(m[1], name) })
-		}
-		if typed(j.main) {
-			if typeOnly := j.program.TypeOnly(m[1], m[2]); typeOnly != nil {
-				return typeOnly
-			}
-		}
-		return j.program.Destructured(m[1], m[2], typed(j.main))
-	}
-	return nil
-}
-
-// maxPeers bounds the packages that are installed because others of a program turned
-// out to import them.
-const maxPeers = 4
-
-// unlisted returns the package that another one imports without one that it lists or
-// the program names, if the program could not be loaded for the lack of it: an optional
-// peer, such as react of a library that has parts for React. Otherwise it returns "".
-func (j *job) unlisted(o *runners.Outcome) string {
-	if o.Status != runners.Failed || o.Error == nil || len(j.peers) >= maxPeers || j.req.Locked {
-		return ""
-	}
-	name := deps.Unlisted(o.Error.Message)
-	if slices.Contains(j.peers, name) {
-		return "" // it could not be installed
-	}
-	return name
 }
 
 // unavailable returns the Outcome for a *runners.NotInstalledError, or err.
@@ -230,13 +131,13 @@ func (j *job) useLock() error {
 	_, text, err := deps.CutLock(j.req.Code)
 	switch {
 	case err != nil:
-		return badLock(err)
+		return install.BadLock(err)
 	case text == nil:
 		return runners.BadArgument("code", `has no lock: write one with "coderunner lock FILE".`)
 	}
 	lock, err := deps.ParseLock(text)
 	if err != nil {
-		return badLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
+		return install.BadLock(fmt.Errorf("%w: %w", deps.ErrLock, err))
 	}
 	j.deps.Lock = text
 	var failures []deps.Failure
@@ -249,21 +150,6 @@ func (j *job) useLock() error {
 	return nil
 }
 
-// unloadable reports whether the program cannot be loaded. Its own claim is
-// untrusted: it may have run. So it is loaded again in a process that evaluates
-// nothing.
-func (j *job) unloadable(ctx context.Context, end *ending) bool {
-	claims := func(end *ending) bool {
-		t := end.report.thrown
-		return end.stopped == "" && end.signal == 0 && t != nil && t.escaped && t.load
-	}
-	if !claims(end) {
-		return false
-	}
-	again, err := j.execute(ctx, true)
-	return err == nil && claims(again)
-}
-
 // Warm fetches Deno and the packages, which are as in Request.Packages. Without
 // packages it starts an idle process if the configuration allows one.
 func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.ProgressFunc) error {
@@ -272,19 +158,19 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 		return err
 	}
 	progress = progress.Serial()
-	binary, err := r.binary(ctx, progress)
+	binary, err := r.Binary(ctx, progress)
 	if err != nil {
 		return err
 	}
 	if len(pinned) == 0 {
-		limits := runners.Limits{Memory: r.cfg.Memory}.WithDefaults()
-		r.leases.begin(variant{binary: binary, memory: limits.Memory, ready: &prepared{}})
+		limits := runners.Limits{Memory: r.Config.Memory}.WithDefaults()
+		r.leases.Begin(process.Variant{Binary: binary, Memory: limits.Memory, Ready: &process.Packages{}})
 		return nil
 	}
-	a := analysis{native: r.cfg.Policy.FFI.Any(), starts: r.cfg.Policy.Run.Any(), pinned: pinned, program: jsparse.Plain("")}
+	a := analysis{native: r.Config.Policy.FFI.Any(), starts: r.Config.Policy.Run.Any(), pinned: pinned, program: jsparse.Plain("")}
 	if err := a.resolve(nil); err != nil {
 		return err
 	}
-	_, err = r.installer.install(ctx, binary, a.deps, progress)
+	_, err = r.installer.Install(ctx, binary, a.deps, progress)
 	return err
 }

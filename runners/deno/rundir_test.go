@@ -9,15 +9,16 @@ import (
 
 	"coderunner/cache"
 	"coderunner/runners"
+	"coderunner/runners/deno/process"
 )
 
 // TestRunDirs has runs leave their directories in all kinds of ways.
 func TestRunDirs(t *testing.T) {
-	all, err := openRunDirs(nil)
+	all, err := process.OpenRunDirs(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer all.close()
+	defer all.Close()
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.Mkdir(outside, 0o700); err != nil {
 		t.Fatal(err)
@@ -26,46 +27,46 @@ func TestRunDirs(t *testing.T) {
 	if err := os.WriteFile(kept, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, leave := range map[string]func(f *runDir) error{
-		"nothing":          func(f *runDir) error { return nil },
-		"files":            func(f *runDir) error { return os.WriteFile(filepath.Join(f.work(), "x"), nil, 0o600) },
-		"temporary":        func(f *runDir) error { return os.MkdirAll(filepath.Join(f.temp(), "x", "y"), 0o700) },
-		"report":           func(f *runDir) error { return os.WriteFile(f.report(), nil, 0o600) },
-		"closed directory": func(f *runDir) error { return os.Mkdir(filepath.Join(f.work(), "x"), 0) },
-		"closed":           func(f *runDir) error { return os.Chmod(f.work(), 0) },
-		"open":             func(f *runDir) error { return os.Chmod(f.temp(), 0o777) },
-		"more":             func(f *runDir) error { return os.Mkdir(filepath.Join(f.path, "x"), 0o700) },
-		"less":             func(f *runDir) error { return os.Remove(f.temp()) },
-		"link in it":       func(f *runDir) error { return os.Symlink(outside, filepath.Join(f.work(), "x")) },
-		"link in its place": func(f *runDir) error {
-			if err := os.Remove(f.work()); err != nil {
+	for name, leave := range map[string]func(f *process.RunDir) error{
+		"nothing":          func(f *process.RunDir) error { return nil },
+		"files":            func(f *process.RunDir) error { return os.WriteFile(filepath.Join(f.Work(), "x"), nil, 0o600) },
+		"temporary":        func(f *process.RunDir) error { return os.MkdirAll(filepath.Join(f.Temp(), "x", "y"), 0o700) },
+		"report":           func(f *process.RunDir) error { return os.WriteFile(f.Report(), nil, 0o600) },
+		"closed directory": func(f *process.RunDir) error { return os.Mkdir(filepath.Join(f.Work(), "x"), 0) },
+		"closed":           func(f *process.RunDir) error { return os.Chmod(f.Work(), 0) },
+		"open":             func(f *process.RunDir) error { return os.Chmod(f.Temp(), 0o777) },
+		"more":             func(f *process.RunDir) error { return os.Mkdir(filepath.Join(f.Path, "x"), 0o700) },
+		"less":             func(f *process.RunDir) error { return os.Remove(f.Temp()) },
+		"link in it":       func(f *process.RunDir) error { return os.Symlink(outside, filepath.Join(f.Work(), "x")) },
+		"link in its place": func(f *process.RunDir) error {
+			if err := os.Remove(f.Work()); err != nil {
 				return err
 			}
-			return os.Symlink(outside, f.work())
+			return os.Symlink(outside, f.Work())
 		},
-		"another in its place": func(f *runDir) error {
-			if err := os.Rename(f.work(), filepath.Join(f.temp(), "was")); err != nil {
+		"another in its place": func(f *process.RunDir) error {
+			if err := os.Rename(f.Work(), filepath.Join(f.Temp(), "was")); err != nil {
 				return err
 			}
-			return os.Mkdir(f.work(), 0o700)
+			return os.Mkdir(f.Work(), 0o700)
 		},
 	} {
 		for _, keep := range []bool{true, false} {
-			f, err := all.take()
+			f, err := all.Take()
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := leave(f); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.giveBack(keep); err != nil {
+			if err := f.GiveBack(keep); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			again, err := all.take()
-			if err != nil || again.path != f.path {
+			again, err := all.Take()
+			if err != nil || again.Path != f.Path {
 				t.Fatalf("%s: %v, %v", name, again, err)
 			}
-			for i, dir := range again.dirs() {
+			for i, dir := range again.Dirs() {
 				info, err := os.Lstat(dir)
 				if err != nil || info.Mode() != os.ModeDir|0o700 {
 					t.Fatalf("%s: %v, %v", name, info, err)
@@ -75,7 +76,7 @@ func TestRunDirs(t *testing.T) {
 					t.Errorf("%s: %s has %v, %v", name, dir, entries, err)
 				}
 			}
-			if err := again.giveBack(keep); err != nil {
+			if err := again.GiveBack(keep); err != nil {
 				t.Error(err)
 			}
 		}
@@ -83,8 +84,8 @@ func TestRunDirs(t *testing.T) {
 	if _, err := os.Lstat(kept); err != nil {
 		t.Errorf("what a link led to: %v", err)
 	}
-	if all.next != 1 {
-		t.Errorf("%d names were used", all.next)
+	if all.Next != 1 {
+		t.Errorf("%d names were used", all.Next)
 	}
 }
 
@@ -107,7 +108,7 @@ func TestUnusableDirs(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("TMPDIR", dir)
-		r, err := New(Config{Cache: c})
+		r, err := New(process.Config{Cache: c})
 		if err == nil {
 			r.Close()
 		}

@@ -17,6 +17,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/stacktrace"
 )
 
 // earlier is a program of a session that was run, to be run again where its process
@@ -54,9 +55,9 @@ func (r *Runner) continueSession(ctx context.Context, req runners.Request) (*run
 	if err != nil {
 		return nil, err
 	}
-	held, release := r.cfg.Cache.Hold(ctx)
+	held, release := r.Config.Cache.Hold(ctx)
 	k, _ := r.sessions.Get(ctx, req.Session.Key) // nil if there is none; it never fails
-	if k != nil && (k.state != req.Session.Before || !k.alive()) {
+	if k != nil && (k.state != req.Session.Before || !k.Alive()) {
 		k.close()
 		k = nil
 	}
@@ -89,7 +90,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 		o, err := unavailable(err)
 		return s.finish(ctx, o, err)
 	}
-	defer func() { s.Runner.leases.fill(s.job.key) }()
+	defer func() { s.Runner.leases.Fill(s.job.key) }()
 	if s.k != nil && !s.fits() {
 		s.k.close()
 		s.k = nil
@@ -105,23 +106,23 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	if err := s.k.arrangeFiles(s.req.Session.Files, s.files); err != nil {
 		return nil, s.drop(err)
 	}
-	s.k.dir.restamp(s.files)
+	s.k.Dir.Restamp(s.files)
 	end, err := s.call(ctx, s.k, s.job)
 	if err != nil {
 		return nil, s.drop(err)
 	}
 	own := runners.File{Path: s.main, Data: []byte(s.program.Edited())}
-	left, err := s.k.dir.left(s.req.Session, own, nil)
+	left, err := s.k.Dir.Left(s.req.Session, own, nil)
 	if err != nil {
 		return nil, s.drop(err)
 	}
 	end.files, end.filesOmitted = left.Changed, left.Omitted
 	if !slices.ContainsFunc(left.All, func(f runners.SessionFile) bool { return f.Path == s.main }) {
-		s.k.dir.remove(s.main)
+		s.k.Dir.Remove(s.main)
 	}
 	o := end.outcome()
 	end.release(o)
-	o.Packages, o.Usage = append(o.Packages, s.ready.packages...), end.used
+	o.Packages, o.Usage = append(o.Packages, s.ready.Installed...), end.used
 	s.Runner.reached(o, s.net, end.report.refused)
 	s.placed(o)
 	s.job.explain(o)
@@ -196,13 +197,13 @@ func (s *continuing) sessionCode() (files []runners.File) {
 
 // fits reports whether the process has what the program needs.
 func (s *continuing) fits() bool {
-	root := s.k.dir.open()
+	root := s.k.Dir.Open()
 	if root == nil {
 		return false // a program has removed its working directory
 	}
 	root.Close()
-	have, want := s.k.variant, s.variant()
-	return have.binary == want.binary && have.ready.dir == want.ready.dir && have.merged == want.merged && have.memory >= want.memory
+	have, want := s.k.Variant, s.variant()
+	return have.Binary == want.Binary && have.Ready.Dir == want.Ready.Dir && have.Merged == want.Merged && have.Memory >= want.Memory
 }
 
 // begin starts a process, and runs the session's earlier programs in it.
@@ -252,12 +253,11 @@ func (s *continuing) start(ctx context.Context) error {
 	if s.release = nil; release == nil {
 		release = func() {}
 	}
-	in.scripts = map[string]script{}
-	s.k = &kept{instance: in, names: map[string]int{}, key: s.req.Session.Key, release: release}
+	s.k = &kept{Instance: in, names: map[string]int{}, scripts: map[string]stacktrace.Script{}, key: s.req.Session.Key, release: release}
 	if s.layout == nil {
 		return nil
 	}
-	return in.dir.place(s.layout)
+	return in.Dir.Place(s.layout)
 }
 
 // ownFile matches what a program finds its own file by. Others do without one, since V8 gets
@@ -270,7 +270,8 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 	if k.names[j.main]++; k.names[j.main] > 1 {
 		j.script += "#" + strconv.Itoa(k.names[j.main])
 	}
-	k.scripts[j.script] = newScript(j.shown, j.program)
+	k.scripts[j.script] = stacktrace.NewScript(j.shown, j.program)
+	j.scripts = k.scripts
 	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
 	var own []runners.File
 	if !j.req.Session.Unnamed || ownFile.MatchString(j.req.Code) {
@@ -280,13 +281,13 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 		return nil, err
 	}
 	if k.calls++; j.again {
-		k.before.CPU = k.p.Usage().CPU
-		if err := k.p.Resume(); err != nil {
+		k.Before.CPU = k.Process.Usage().CPU
+		if err := k.Process.Resume(); err != nil {
 			return nil, fmt.Errorf("resume the session's process: %w", err)
 		}
 	}
-	end := j.attend(ctx, k.instance, false)
-	k.workers = k.workers || end != nil && end.workers
+	end := j.attend(ctx, k.Instance, false)
+	k.Workers = k.Workers || end != nil && end.workers
 	return end, nil
 }
 

@@ -176,9 +176,9 @@ func TestSessionLimits(t *testing.T) {
 	// What a program leaves running does not run between calls.
 	run("s", `let gap = 0, last = performance.now();
 const w = setInterval(() => { const now = performance.now(); gap = Math.max(gap, now - last); last = now; console.log("tick") }, 1); w.unref()`)
-	before := keptProcess(t, r, *key).p.Usage().CPU
+	before := keptProcess(t, r, *key).Process.Usage().CPU
 	time.Sleep(300 * time.Millisecond) // nothing happens: there is no event
-	if used := keptProcess(t, r, *key).p.Usage().CPU - before; used > 50*time.Millisecond {
+	if used := keptProcess(t, r, *key).Process.Usage().CPU - before; used > 50*time.Millisecond {
 		t.Errorf("an idle process used %v", used)
 	}
 	// How often it ticks before and after says how busy the machine is.

@@ -10,25 +10,26 @@ import (
 	"sync"
 	"time"
 
-	"coderunner/internal/process"
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // attend sends an instance its orders and waits for the end of the program, which it
 // kills at its time limit (what is left of Request.Limits.Timeout) or another one. It
 // returns nil if the process died idle, before it had read them.
-func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
-	p := in.p
-	in.guard.SetRun(j.net)
+func (j *job) attend(ctx context.Context, in *process.Instance, load bool) *ending {
+	p := in.Process
+	in.Guard.SetRun(j.net)
 	end := j.newEnding(in)
-	if _, ok := j.req.Stdin.(runners.Peeker); ok && !load && !in.variant.kept && p.Stdin.Narrow() == nil {
-		in.drip = &drip{s: &j.stdin, p: p}
+	if _, ok := j.req.Stdin.(runners.Peeker); ok && !load && !in.Variant.Session && p.Stdin.Narrow() == nil {
+		j.drip = &drip{s: &j.stdin, p: p}
 	}
-	p.Settle(end.workers, in.variant.kept)
+	p.Settle(end.workers, in.Variant.Session)
 	begun := time.Now()
-	defer context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })()
-	clock := runners.StartClock(j.left, func() { p.Kill(process.StopTime) })
+	defer context.AfterFunc(ctx, func() { p.Kill(osprocess.StopContext) })()
+	clock := runners.StartClock(j.left, func() { p.Kill(osprocess.StopTime) })
 	defer clock.Stop()
 	if !load {
 		defer j.req.Signals.Pass(p.Signal)()
@@ -40,7 +41,7 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	over := make(chan struct{}) // closed when the program reports that it is over
 	unread := false             // the orders could not be written
 	tell := func() { close(over) }
-	if (end.free || load) && !in.variant.kept {
+	if (end.free || load) && !in.Variant.Session {
 		// A child process, or native code, may write after the program's end.
 		tell = nil
 	}
@@ -49,7 +50,7 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 	}
 	readers.Go(func() { p.Copy(end.stdout, p.Stdout) })
 	readers.Go(func() { p.Copy(end.stderr, p.Stderr) })
-	readers.Go(func() { unread = !j.order(in, tell != nil, load) })
+	readers.Go(func() { unread = !j.order(in, load) })
 	if !j.again {
 		go p.Reap()
 	}
@@ -60,17 +61,17 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 		stopWatch()
 		<-watched // it knows the limits of this program
 	})
-	if in.drip != nil {
-		j.req.Stdin.(runners.Peeker).Consumed(in.drip.consumed())
+	if j.drip != nil {
+		j.req.Stdin.(runners.Peeker).Consumed(j.drip.consumed())
 	}
 	if !end.paused {
-		in.orders.Close() // a nil file returns an error, ignored
+		in.Orders.Close() // a nil file returns an error, ignored
 		p.Collect(&readers)
 	}
 	if p.Report == nil {
-		end.report = readReportFile(in.dir.report(), end.limits.Output)
+		end.report = readReportFile(in.Dir.Report(), end.limits.Output)
 	}
-	if unread && in.key != "" && p.Stopped() == "" {
+	if unread && in.Key != "" && p.Stopped() == "" {
 		return nil
 	}
 	end.conclude(p)
@@ -82,26 +83,26 @@ func (j *job) attend(ctx context.Context, in *instance, load bool) *ending {
 
 // watch enforces the limits of an instance's process until stop is called. Watched is
 // closed when that has ended.
-func (j *job) watch(in *instance) (stop context.CancelFunc, watched <-chan struct{}) {
+func (j *job) watch(in *process.Instance) (stop context.CancelFunc, watched <-chan struct{}) {
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan struct{})
-	j.leases.background.Go(func() {
+	j.leases.Background.Go(func() {
 		defer close(over)
-		in.p.Watch(ctx, in.dir.path)
+		in.Process.Watch(ctx, in.Dir.Path)
 	})
 	return stop, over
 }
 
 // await waits until the program reports that it is over, or its process ends. Then the
 // process is paused if it is kept, else killed.
-func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
-	p := in.p
+func (end *ending) await(in *process.Instance, over <-chan struct{}, pause func()) {
+	p := in.Process
 	select {
 	case <-over:
 		// All of its output is in the pipes.
-		in.guard.Settle()
-		end.used = in.usage()
-		if in.variant.kept {
+		in.Guard.Settle()
+		end.used = in.Usage()
+		if in.Variant.Session {
 			pause()
 			end.paused = p.Stopped() == ""
 		} else {
@@ -111,15 +112,15 @@ func (end *ending) await(in *instance, over <-chan struct{}, pause func()) {
 	}
 	if p.Stopped() != stopDone && !end.paused {
 		<-p.End()
-		end.used = in.usage()
+		end.used = in.Usage()
 	}
 }
 
 // newEnding returns the ending of a program that an instance will run.
-func (j *job) newEnding(in *instance) *ending {
+func (j *job) newEnding(in *process.Instance) *ending {
 	end := &ending{
-		limits: j.req.Limits, shown: j.shown, program: j.program, places: j.newPlaces(in),
-		workers: j.threads() || in.workers, threads: j.ready.uses.Workers || j.imports("worker_threads"), free: unconfined(j.leases.cfg.Policy),
+		limits: j.req.Limits, shown: j.shown, program: j.program, stacks: j.newStacks(in),
+		workers: j.workers() || in.Workers, threads: j.ready.Uses.Workers || j.imports("worker_threads"), free: process.Unconfined(j.leases.Config.Policy),
 	}
 	req := j.req
 	if req.Stdout != nil {
@@ -129,7 +130,7 @@ func (j *job) newEnding(in *instance) *ending {
 		end.held.w, req.Stderr = end.placed(req.Stderr), &end.held
 	}
 	end.stdout, end.stderr = req.Captures()
-	if in.variant.merged {
+	if in.Variant.Merged {
 		end.stdout = end.stderr // where the end of a failed program is explained
 	}
 	return end
@@ -137,21 +138,21 @@ func (j *job) newEnding(in *instance) *ending {
 
 // placed returns what passes on to w what the program prints.
 func (e *ending) placed(w io.Writer) io.Writer {
-	p := &placed{w: w, places: e.places}
+	p := e.stacks.NewWriter(w)
 	e.live = append(e.live, p)
 	return p
 }
 
 // release passes on the rest of what the program has printed, as the outcome has it.
 func (e *ending) release(o *runners.Outcome) {
-	e.held.release(o.Stderr, func(text string) string { return e.show(e.withoutWorkers(text)) })
+	e.held.release(o.Stderr, func(text string) string { return e.stacks.Show(e.withoutWorkers(text)) })
 	for _, p := range e.live {
-		p.end()
+		p.End()
 	}
 }
 
 // conclude records how the process ended or was paused.
-func (e *ending) conclude(p *process.Process) {
+func (e *ending) conclude(p *osprocess.Process) {
 	e.stopped, e.filled = p.Stopped(), p.Filled()
 	switch {
 	case e.paused && e.report.exit == nil:
@@ -162,15 +163,6 @@ func (e *ending) conclude(p *process.Process) {
 		e.stopped, e.exitCode = "", *e.report.exit
 	default:
 		e.exitCode, e.signal = p.Exit()
-	}
-}
-
-// usage returns what the process has used since it was ready.
-func (in *instance) usage() runners.Usage {
-	u := in.p.Usage()
-	return runners.Usage{
-		CPUMS:           max(u.CPU-in.before.CPU, 0).Milliseconds(),
-		PeakMemoryBytes: max(u.Peak, in.before.Peak),
 	}
 }
 

@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"coderunner/internal/process"
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/process"
 )
 
 // Deno loads packages much faster with its databases (see package codecache). A
@@ -29,54 +31,54 @@ import (
 const makeLimit = 15 * time.Second
 
 // codes decides which sets of packages have databases, and makes them.
-type codes struct{ *leases }
+type codes struct{ *process.Leases }
 
 // used records that a program ran in a process of the variant, and may start to
 // make its databases. Again reports whether its packages were prepared before.
-func (c *codes) used(v variant, d deps.Dependencies, again bool) {
-	key := c.codeKey(v)
-	if key == "" || len(d.Targets) == 0 || !again && c.cfg.Ahead <= 0 {
+func (c *codes) used(v process.Variant, d deps.Dependencies, again bool) {
+	key := c.CodeKey(v)
+	if key == "" || len(d.Targets) == 0 || !again && c.Config.Ahead <= 0 {
 		return
 	}
 	making := v
-	making.making = true
-	c.store.Want(key, func(ctx context.Context, dir string) error {
+	making.Making = true
+	c.Store.Want(key, func(ctx context.Context, dir string) error {
 		return c.make(ctx, making, d, dir)
 	}, func() {
-		c.dropVariant(v)
-		c.begin(v)
+		c.DropVariant(v)
+		c.Begin(v)
 	})
 }
 
 // suspect starts a check of a variant's databases after a Deno with them failed.
-func (c *codes) suspect(v variant, d deps.Dependencies) {
+func (c *codes) suspect(v process.Variant, d deps.Dependencies) {
 	narrow := v
-	narrow.narrow = true
-	c.store.Suspect(c.codeKey(v), func(ctx context.Context) bool {
+	narrow.Narrow = true
+	c.Store.Suspect(c.CodeKey(v), func(ctx context.Context) bool {
 		in, end, err := c.load(ctx, narrow, d)
 		if in != nil {
-			in.leave()
+			in.Leave()
 		}
 		return err == nil && end.runtimeFailed()
-	}, func() { c.dropVariant(v) }) // idle processes have them, too
+	}, func() { c.DropVariant(v) }) // idle processes have them, too
 }
 
 // load runs a program that loads packages. The caller calls leave on the instance, if it
 // is not nil.
-func (c *codes) load(ctx context.Context, v variant, d deps.Dependencies) (*instance, *ending, error) {
-	in := c.launch(ctx, v)
-	if err := in.await(ctx); err != nil {
-		in.discard()
+func (c *codes) load(ctx context.Context, v process.Variant, d deps.Dependencies) (*process.Instance, *ending, error) {
+	in := c.Launch(ctx, v)
+	if err := in.Await(ctx); err != nil {
+		in.Discard()
 		return nil, nil, err
 	}
 	const main = "main.js"
 	loader := d.Loader()
-	if err := in.dir.write(main, loader, nil); err != nil {
-		in.discard()
+	if err := in.Dir.Write(main, loader, nil); err != nil {
+		in.Discard()
 		return nil, nil, err
 	}
-	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader), deps: d}, leases: c.leases, binary: v.binary, ready: v.ready, begun: time.Now(), left: makeLimit}
-	j.req.Limits = runners.Limits{Memory: v.memory, Timeout: makeLimit}.WithDefaults()
+	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader), deps: d}, leases: c.Leases, binary: v.Binary, ready: &install.Prepared{Packages: v.Ready}, begun: time.Now(), left: makeLimit}
+	j.req.Limits = runners.Limits{Memory: v.Memory, Timeout: makeLimit}.WithDefaults()
 	end := j.attend(ctx, in, false)
 	if end == nil {
 		return in, nil, errors.New("load the packages: Deno died")
@@ -85,43 +87,43 @@ func (c *codes) load(ctx context.Context, v variant, d deps.Dependencies) (*inst
 }
 
 // make fills dir with the databases of a variant's packages.
-func (c *codes) make(ctx context.Context, v variant, d deps.Dependencies, dir string) error {
+func (c *codes) make(ctx context.Context, v process.Variant, d deps.Dependencies, dir string) error {
 	in, end, err := c.load(ctx, v, d)
 	if in == nil {
 		return err
 	}
-	defer in.leave()
+	defer in.Leave()
 	if err != nil {
 		return err
 	}
-	if in.ownDir == c.denoDir {
+	if in.OwnDir == c.DenoDir {
 		return errors.New("no directory of Deno's own for a run")
 	}
 	// A package may end the process while it is loaded.
 	if o := end.outcome(); o.Status != runners.Succeeded && o.Status != runners.Failed || end.runtimeFailed() {
 		return fmt.Errorf("load the packages: %s", o.Status)
 	}
-	<-in.p.End()
-	if err := c.seal(ctx, v.binary, in.dir); err != nil {
+	<-in.Process.End()
+	if err := c.seal(ctx, v.Binary, in.Dir); err != nil {
 		return fmt.Errorf("finish Deno's databases: %w", err)
 	}
-	return codecache.Collect(in.dir.path, filepath.Base(in.dir.code()), dir)
+	return codecache.Collect(in.Dir.Path, filepath.Base(in.Dir.Code()), dir)
 }
 
 // seal merges the write-ahead log of each database into its file. It runs in a new
 // process, without any code of the packages.
-func (c *codes) seal(ctx context.Context, binary string, f *runDir) error {
-	dir, err := os.MkdirTemp(f.temp(), "seal-")
+func (c *codes) seal(ctx context.Context, binary string, f *process.RunDir) error {
+	dir, err := os.MkdirTemp(f.Temp(), "seal-")
 	if err != nil {
 		return err
 	}
-	script := c.runDirs.seal()
-	spec := c.spec(binary, script, "")
-	spec.Write, spec.Network = []string{f.code(), dir}, false
-	args := []string{"run", "--quiet", "--no-config", "--no-lock", "--no-prompt", "--no-remote", "--no-npm", "--allow-read=" + f.code(), "--allow-write=" + f.code(), script, f.code()}
+	script := c.RunDirs.Seal()
+	spec := c.Spec(binary, script, "")
+	spec.Write, spec.Network = []string{f.Code(), dir}, false
+	args := []string{"run", "--quiet", "--no-config", "--no-lock", "--no-prompt", "--no-remote", "--no-npm", "--allow-read=" + f.Code(), "--allow-write=" + f.Code(), script, f.Code()}
 	printed := runners.NewCapture(runners.DefaultOutput)
 	keep := func(output io.Reader) { _, _ = io.Copy(printed, output) }
-	state, err := process.Run(ctx, process.Command{
+	state, err := osprocess.Run(ctx, osprocess.Command{
 		Path: binary, Args: append(args, codecache.Names...), Dir: dir,
 		Env: []string{"DENO_DIR=" + dir, "DENO_NO_UPDATE_CHECK=1", "NO_COLOR=1"}, Spec: spec,
 	}, keep, keep)
@@ -130,7 +132,7 @@ func (c *codes) seal(ctx context.Context, binary string, f *runDir) error {
 	}
 	if !state.Success() {
 		words, _ := printed.Text()
-		return fmt.Errorf("%s%s", state, lastLines(words))
+		return fmt.Errorf("%s%s", state, process.LastLines(words))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"coderunner/cache"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
+	"coderunner/runners/deno/process"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -39,7 +40,7 @@ func modules(t *testing.T, files map[string]string) (address string, runner func
 	t.Cleanup(server.Close)
 	root := t.TempDir()
 	return server.URL, func(ahead int) *Runner {
-		return open(t, "--allow-import="+strings.TrimPrefix(server.URL, "http://"), func(c *Config) {
+		return open(t, "--allow-import="+strings.TrimPrefix(server.URL, "http://"), func(c *process.Config) {
 			var err error
 			if c.Cache, err = cache.Open(root); err != nil {
 				t.Fatal(err)
@@ -51,13 +52,13 @@ func modules(t *testing.T, files map[string]string) (address string, runner func
 
 // settle waits for what goes on in the background.
 func (r *Runner) settle() {
-	r.store.Wait()
-	r.background.Wait()
+	r.Store.Wait()
+	r.Background.Wait()
 }
 
 // variantOf returns what a program's process must be like, after its packages
 // were prepared.
-func variantOf(t testing.TB, r *Runner, req runners.Request) (*job, variant) {
+func variantOf(t testing.TB, r *Runner, req runners.Request) (*job, process.Variant) {
 	t.Helper()
 	req.Language = runners.TypeScript
 	j, err := r.job(req)
@@ -117,7 +118,7 @@ func TestCode(t *testing.T) {
 	req := runners.Request{Code: "import { z } from 'zod@3';\nz.string().parse('x')"}
 	for name, ahead := range map[string]int{"server": 1, "process": 0} {
 		root := t.TempDir()
-		r := open(t, "", func(c *Config) {
+		r := open(t, "", func(c *process.Config) {
 			var err error
 			if c.Cache, err = cache.Open(root); err != nil {
 				t.Fatal(err)
@@ -131,26 +132,26 @@ func TestCode(t *testing.T) {
 			}
 			r.settle()
 			_, v := variantOf(t, r, req)
-			had = append(had, r.databases(v) != "")
+			had = append(had, r.Databases(v) != "")
 		}
 		if want := []bool{ahead > 0, true, true}; !slices.Equal(had, want) {
 			t.Errorf("%s: there are databases after each run: %v, want %v", name, had, want)
 		}
 		j, v := variantOf(t, r, req)
-		master := r.databases(v)
+		master := r.Databases(v)
 		made := rows(t, master)
 		in, err := j.instance(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := in.dir.write(j.main, j.program.Edited(), nil); err != nil {
+		if err := in.Dir.Write(j.main, j.program.Edited(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if o := j.attend(t.Context(), in, false).outcome(); o.Status != runners.Succeeded {
 			t.Fatalf("%+v, %v", o, err)
 		}
-		<-in.p.End()
-		own := rows(t, in.dir.code())
+		<-in.Process.End()
+		own := rows(t, in.Dir.Code())
 		var took, left []string
 		for specifier, number := range own {
 			switch {
@@ -167,7 +168,7 @@ func TestCode(t *testing.T) {
 		if diff := cmp.Diff(made, rows(t, master)); diff != "" {
 			t.Errorf("%s: a program has changed what others read:\n%s", name, diff)
 		}
-		in.leave()
+		in.Leave()
 		r.settle()
 	}
 }
@@ -181,7 +182,7 @@ func TestCodeDamaged(t *testing.T) {
 	run(t, r, req)
 	r.settle()
 	_, v := variantOf(t, r, req)
-	master := r.databases(v)
+	master := r.Databases(v)
 	if master == "" {
 		t.Fatal("there are none")
 	}
@@ -191,18 +192,18 @@ func TestCodeDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	flip(t, name)
-	if problems, err := r.cfg.Cache.Verify(t.Context()); err != nil || len(problems) != 1 || problems[0].Entry.Kind != codecache.Kind {
+	if problems, err := r.Config.Cache.Verify(t.Context()); err != nil || len(problems) != 1 || problems[0].Entry.Kind != codecache.Kind {
 		t.Errorf("the cache has the problems %v, %v", problems, err)
 	}
 	next := runner(1)
-	if got := next.databases(v); got != "" {
+	if got := next.Databases(v); got != "" {
 		t.Error("damaged databases are used")
 	}
 	if o := run(t, next, req); o.Result == nil || o.Result.Text != "1" {
 		t.Errorf("%s %+v", o.Status, o.Error)
 	}
 	next.settle()
-	if got := next.databases(v); got != master {
+	if got := next.Databases(v); got != master {
 		t.Errorf("they are not made again: %q", got)
 	}
 	if is, err := os.ReadFile(name); err != nil || len(is) != len(was) {
@@ -232,7 +233,7 @@ func TestCodeOfPackages(t *testing.T) {
 		run(t, r, req)
 		r.settle()
 		_, v := variantOf(t, r, req)
-		if got := r.databases(v) != ""; got != want {
+		if got := r.Databases(v) != ""; got != want {
 			t.Errorf("%s: there are databases: %v, want %v", code, got, want)
 		}
 	}
@@ -252,50 +253,50 @@ func TestCrash(t *testing.T) {
 	o := run(t, r, forged)
 	r.settle()
 	_, v := variantOf(t, r, req)
-	key := r.codeKey(v)
-	if o.Status != runners.Failed || !r.store.Checked(key) || r.databases(v) == "" {
-		t.Errorf("%s; the databases were checked: %t, and are %q", o.Status, r.store.Checked(key), r.databases(v))
+	key := r.CodeKey(v)
+	if o.Status != runners.Failed || !r.Store.Checked(key) || r.Databases(v) == "" {
+		t.Errorf("%s; the databases were checked: %t, and are %q", o.Status, r.Store.Checked(key), r.Databases(v))
 	}
 	for i := range 4 {
 		run(t, r, req)
 		r.settle()
-		if got := r.databases(v); (got != "") != (i < 3) {
+		if got := r.Databases(v); (got != "") != (i < 3) {
 			t.Fatalf("after %d crashes there are databases: %q", i, got)
 		}
-		r.store.Drop(t.Context(), key)
-		if got := r.databases(v); got != "" {
+		r.Store.Drop(t.Context(), key)
+		if got := r.Databases(v); got != "" {
 			t.Errorf("there are databases: %q", got)
 		}
 	}
-	if r.databases(v2) == "" {
+	if r.Databases(v2) == "" {
 		t.Error("another set's databases are gone")
 	}
 }
 
 // TestCodeKey: what decides what is in the databases decides which they are.
 func TestCodeKey(t *testing.T) {
-	of := func(version, denoDir string) *launcher {
-		return &launcher{tool: &tool{version: version, denoDir: denoDir}}
+	of := func(version, denoDir string) *process.Launcher {
+		return &process.Launcher{Tool: &process.Tool{Version: version, DenoDir: denoDir}}
 	}
 	r := of("1", "/a")
-	v := variant{memory: 64 << 20, ready: &prepared{npm: true, set: "x"}}
+	v := process.Variant{Memory: 64 << 20, Ready: &process.Packages{NPM: true, Set: "x"}}
 	seen := map[string]string{"": "nothing"}
-	add := func(what string, l *launcher, v variant) {
-		key := l.codeKey(v)
+	add := func(what string, l *process.Launcher, v process.Variant) {
+		key := l.CodeKey(v)
 		if other, ok := seen[key]; ok {
 			t.Errorf("%s: the key is that of %s", what, other)
 		}
 		seen[key] = what
 	}
 	add("a set", r, v)
-	add("another set", r, variant{memory: v.memory, ready: &prepared{npm: true, set: "y"}})
-	add("another limit", r, variant{memory: 128 << 20, ready: v.ready})
+	add("another set", r, process.Variant{Memory: v.Memory, Ready: &process.Packages{NPM: true, Set: "y"}})
+	add("another limit", r, process.Variant{Memory: 128 << 20, Ready: v.Ready})
 	add("another Deno", of("2", "/a"), v)
 	add("another cache", of("1", "/b"), v)
-	if key := r.codeKey(variant{memory: v.memory, ready: &prepared{}}); key != "" {
+	if key := r.CodeKey(process.Variant{Memory: v.Memory, Ready: &process.Packages{}}); key != "" {
 		t.Errorf("without packages: %q", key)
 	}
-	if a, b := r.codeKey(v), r.codeKey(variant{binary: "/deno", memory: v.memory, ready: &prepared{npm: true, set: "x", dir: "/elsewhere"}}); a != b {
+	if a, b := r.CodeKey(v), r.CodeKey(process.Variant{Binary: "/deno", Memory: v.Memory, Ready: &process.Packages{NPM: true, Set: "x", Dir: "/elsewhere"}}); a != b {
 		t.Errorf("the same set has the keys %s and %s", a, b)
 	}
 }
@@ -305,10 +306,10 @@ func TestCodeKey(t *testing.T) {
 func TestWithoutLinks(t *testing.T) {
 	address, runner := modules(t, map[string]string{"/a.js": "export const a = 1;"})
 	r := runner(1)
-	if err := os.RemoveAll(r.runDirs.own()); err != nil {
+	if err := os.RemoveAll(r.RunDirs.Private()); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(r.runDirs.own(), nil, 0o600); err != nil {
+	if err := os.WriteFile(r.RunDirs.Private(), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -318,9 +319,9 @@ func TestWithoutLinks(t *testing.T) {
 			}
 		}
 	}
-	r.leases.close()
+	r.leases.Close()
 	r.settle()
-	if left, _ := filepath.Glob(r.genDir(filepath.Join(r.runDirs.base, "*", "*"))); left != nil {
+	if left, _ := filepath.Glob(r.GenDir(filepath.Join(r.RunDirs.Path, "*", "*"))); left != nil {
 		t.Errorf("%q are left", left)
 	}
 }
@@ -328,13 +329,13 @@ func TestWithoutLinks(t *testing.T) {
 // TestCold has packages that require() ES modules loaded without databases: each run may
 // wait for itself.
 func TestCold(t *testing.T) {
-	r := open(t, "", func(c *Config) {
+	r := open(t, "", func(c *process.Config) {
 		var err error
 		if c.Cache, err = cache.Open(t.TempDir()); err != nil {
 			t.Fatal(err)
 		}
 	})
-	r.store.Close() // none are made
+	r.Store.Close() // none are made
 	for range 12 {
 		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: "import test from 'tape'\nconsole.log(typeof test)", Limits: runners.Limits{Timeout: 20 * time.Second}})
 		if o.Stdout != "function\n" {

@@ -31,7 +31,7 @@ func (e *ending) withoutWorkers(text string) string {
 		if e.threads {
 			return ""
 		}
-		return e.clean(message)
+		return e.stacks.Clean(message)
 	})
 }
 
@@ -62,10 +62,10 @@ const evalLines = 4
 // inTexts returns the frames of a Worker's error with places in the program for those in a
 // text, if that is its only template of a Worker.
 func (e *ending) inTexts(frames string) string {
-	if e.places == nil || strings.Contains(frames, e.work) {
+	if e.stacks == nil || strings.Contains(frames, e.stacks.Work) {
 		return frames
 	}
-	source, main := e.program.Source, fileURL(e.work)+"/"+e.main
+	source, main := e.program.Source, e.stacks.URL+"/"+e.stacks.Main
 	if all := workerText.FindAllStringIndex(source, 2); len(all) == 1 {
 		before := strings.Count(source[:all[0][0]], "\n")
 		return inText.ReplaceAllStringFunc(frames, func(found string) string {

@@ -90,7 +90,7 @@ if (!isMainThread) {
 	for name, c := range map[string]struct{ code, stdout, message, traceback string }{
 		"handled": {node + `new Worker(__filename).on("error", (e) => { console.error("mine"); console.log(e.message, e.stack); process.exitCode = 2; })`,
 			"bad TypeError: bad\n", "", ""},
-		"not handled": {node + `{ console.error("mine"); new Worker(__filename) }`, "", "bad", "TypeError: bad\n    at main.js:3:9"},
+		"not handled": {node + `{ console.error("mine"); new Worker(__filename) }`, "", "bad", "TypeError: bad\n    at Object.<anonymous> (main.js:3:9)"},
 		"awaited": {`import { Worker, isMainThread } from "node:worker_threads";
 if (!isMainThread) throw new TypeError("bad");
 console.error("mine"); await new Promise((_, no) => new Worker(new URL(import.meta.url)).on("error", no))`, "", "bad", "TypeError: bad\n    at main.js:2:26"},

@@ -75,10 +75,16 @@ func (j *job) writeProgram() error {
 			return nil
 		}
 	}
-	if err := j.in.WriteFile(name, []byte(j.req.Code)); err != nil || j.continued == nil || !j.req.Session.Unnamed || strings.Contains(j.req.Code, "__file__") || strings.Contains(j.req.Code, "def test") {
+	if err := j.in.WriteFile(name, []byte(j.req.Code)); err != nil || !j.unnamed() || strings.Contains(j.req.Code, "__file__") || strings.Contains(j.req.Code, "def test") {
 		return err // what uses a program's own file, such as pytest, may list it
 	}
 	return j.in.Unlist(name)
+}
+
+// unnamed reports whether nobody gave the program the name of its file, so that it is not
+// listed.
+func (j *job) unnamed() bool {
+	return j.continued != nil && j.req.Session.Unnamed || j.req.Project != nil && j.req.Project.Program == ""
 }
 
 // leave takes the files that the program left.

@@ -24,7 +24,6 @@ import (
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
-	"coderunner/runners/python/process"
 	"coderunner/runners/python/resolver"
 	"coderunner/runners/python/snapshots"
 	"coderunner/runners/python/trusted"
@@ -253,7 +252,7 @@ func (x *index) newRunner(b base, offline bool, dir string) *Runner {
 	done := make(chan struct{})
 	close(done)
 	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: snapshots.New(rt, c, r.log, true)}
-	e.files = sync.OnceValues(func() (*memfs.FS, error) { return process.NewFiles(rt, r.cfg.Policy) })
+	e.files = sync.OnceValues(func() (*memfs.FS, error) { return e.newFiles(r.cfg.Policy) })
 	r.open = &opening{done: done, engine: e, waiters: map[*runners.ProgressFunc]bool{}}
 	x.t.Cleanup(func() {
 		r.cancel()

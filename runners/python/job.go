@@ -149,7 +149,10 @@ func shownName(req runners.Request) string {
 	}
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	if name == "" || strings.ContainsRune(name, 0) {
-		return "main.py"
+		name = "main.py"
+		if req.Project != nil {
+			name = req.Project.Free(name)
+		}
 	}
 	return name
 }

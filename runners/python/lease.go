@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"coderunner/internal/netpolicy"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
@@ -46,13 +47,13 @@ func (j *job) newProcesses() error {
 	if err != nil {
 		return err
 	}
-	j.procs, err = process.New(files.Clone(j.req.Limits.Memory))
+	j.procs, err = process.New(files.Clone(j.req.Limits.Memory), j.r.log, nil)
 	return err
 }
 
 // program returns what the interpreters of the program's processes have in common.
 func (j *job) program() process.Program {
-	p := process.Program{Runtime: j.engine.rt, Memory: j.req.Limits.Memory, Calls: j.pip.Calls(), Log: j.r.log}
+	p := process.Program{Runtime: j.engine.rt, Memory: j.req.Limits.Memory, Calls: j.pip.Calls()}
 	if j.continued == nil {
 		p.From = j.snapshot
 	}
@@ -70,28 +71,24 @@ func (j *job) makeProcesses(o *pyodide.Options) error {
 	if err := j.procs.Begin(j.program(), shownName(j.req)); err != nil {
 		return err
 	}
-	o.FS, o.Process, o.Calls = j.procs.FS, j.procs.Process(), j.calls()
-	j.connect(o)
+	o.FS, o.Process, o.Calls = j.procs.FS, j.procs.Main, j.calls()
+	j.net = j.r.connect(j.procs, j.req.AskHolding(func() (release func()) { return j.in.Hold() }), o)
 	return nil
 }
 
-// connect gives the program its network, if the policy allows any or the user can be
+// connect gives a program its network, if the policy allows any or the user can be
 // asked.
-func (j *job) connect(o *pyodide.Options) {
-	policy, network := j.r.cfg.Policy.Network(), j.r.cfg.Network
-	network.Ask = j.req.AskHolding(func() (release func()) {
-		if j.in == nil { // the machine of another language, which has the clock
-			return func() {}
-		}
-		return j.in.Hold()
-	})
-	j.net = policy.NewRun(network)
-	j.procs.Connect(j.net, policy.Any() || j.req.Ask != nil, network.Intercept, o)
+func (r *Runner) connect(t *process.Table, ask netpolicy.AskFunc, o *pyodide.Options) *netpolicy.Run {
+	policy, network := r.cfg.Policy.Network(), r.cfg.Network
+	network.Ask = ask
+	run := policy.NewRun(network)
+	t.Connect(run, policy.Any() || ask != nil, network.Intercept, o)
+	return run
 }
 
 // calls returns what the program may ask the host for.
 func (j *job) calls() map[string]pyodide.Call {
-	calls := maps.Clone(j.procs.Calls)
+	calls := maps.Clone(j.procs.Calls())
 	calls["display"] = pyodide.Call{MaxArgument: 2 * runners.MaxDisplay, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
 		var d struct {
 			MIME, Data, Plain string

@@ -189,10 +189,9 @@ func TestProcessLimits(t *testing.T) {
 	}
 	const head = "import os, signal, subprocess, sys\npython = [sys.executable, '-c']\n"
 
-	begun := time.Now()
 	o := limited(head+"p = subprocess.Popen([*python, 'while True: pass'])\nsubprocess.run([*python, 'while True: pass'])", runners.Limits{Timeout: time.Second})
-	if o.Status != runners.TimedOut || time.Since(begun) > 20*time.Second {
-		t.Errorf("time: %s %+v after %v", o.Status, o.Error, time.Since(begun))
+	if o.Status != runners.TimedOut {
+		t.Errorf("time: %s %+v", o.Status, o.Error)
 	}
 
 	o = limited(head+"subprocess.Popen([*python, 'import time; time.sleep(60)'])\n'left'", runners.Limits{})

@@ -27,6 +27,8 @@ type sources struct {
 	known map[string]bool // paths, and directories with a slash
 	bytes int
 	roots []string // directories where modules are looked for
+
+	isolated bool // the program sees only what it imports
 }
 
 // mentioned matches names of Python files in a text, which a program may start.
@@ -34,7 +36,7 @@ var mentioned = regexp.MustCompile(`[\w./-]+\.(?:py|ipynb)\b`)
 
 // newSources returns the sources of a program with a text.
 func newSources(view *views.View, code string) *sources {
-	s := &sources{view: view, known: map[string]bool{view.Program: true}}
+	s := &sources{view: view.Whole(), known: map[string]bool{view.Program: true}, isolated: view.Isolated()}
 	dir := view.Dir
 	if view.Program != "" {
 		dir = path.Dir(view.Program)
@@ -54,6 +56,9 @@ func newSources(view *views.View, code string) *sources {
 
 // read adds the files that a text mentions.
 func (s *sources) read(code string) {
+	if s.isolated {
+		return
+	}
 	for _, name := range mentioned.FindAllString(code, maxSources) {
 		for _, root := range s.roots[:len(s.roots)-2] {
 			s.add(path.Join(root, name))
@@ -111,7 +116,8 @@ func (s *sources) isFile(name string) bool {
 
 func (s *sources) isPackage(dir string) bool { return s.isFile(path.Join(dir, "__init__.py")) }
 
-// imports adds what modules of these names are, and reports whether there were any.
+// imports adds what modules of these names are, and reports whether there were any. A
+// directory without __init__.py is a package where sys.path begins, or if it has the module.
 func (s *sources) imports(modules []pyodide.Import) bool {
 	before := len(s.files)
 	for _, m := range modules {
@@ -119,9 +125,15 @@ func (s *sources) imports(modules []pyodide.Import) bool {
 		for i, root := range s.roots {
 			at := path.Join(root, top)
 			s.add(at + ".py")
-			if s.isPackage(at) || i == 0 && s.hasModules(at) {
+			whole := path.Join(root, strings.ReplaceAll(m.Name, ".", "/"))
+			if s.isPackage(at) || i == 0 && s.hasModules(at) || whole != at && (s.isFile(whole+".py") || s.hasModules(whole)) {
 				s.addPackage(at)
+				s.add(whole + ".py")
 			}
+		}
+		if name := s.view.ModuleAbove(m.Name); len(s.files) == before && name != "" && !s.known[name] {
+			s.known[name] = true
+			s.files = append(s.files, pyodide.File{Path: top + ".py"}) // so that none is fetched
 		}
 	}
 	return len(s.files) > before
@@ -159,6 +171,11 @@ func (j *job) analyzeProject(ctx context.Context, source pyodide.Source) (*pyodi
 		found, err := j.engine.rt.Analyze(ctx, source)
 		if err != nil || !s.imports(found.Imports) {
 			j.sources = s.files
+			for _, f := range s.files {
+				if s.isolated {
+					j.req.Project.Include(f.Path)
+				}
+			}
 			return found, err
 		}
 	}

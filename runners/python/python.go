@@ -49,6 +49,7 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
+	"coderunner/runners/python/process"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
 	"coderunner/runners/python/snapshots"
@@ -93,6 +94,8 @@ type Runner struct {
 	ctx    context.Context // of background work
 	cancel context.CancelFunc
 
+	machineFiles func() (*memfs.FS, error) // what programs of other languages find, without Python's library
+
 	sessions *pool.Pool[string, *live] // by the session's key
 
 	mu     sync.Mutex
@@ -108,7 +111,16 @@ type engine struct {
 	lock      *lockfile.Lock
 	resolver  *resolver.Resolver
 	snapshots *snapshots.Store
-	files     func() (*memfs.FS, error) // see process.NewFiles
+	files     func() (*memfs.FS, error) // what all programs find when they begin
+}
+
+// newFiles returns what all programs find when they begin.
+func (e *engine) newFiles(p runners.Policy) (*memfs.FS, error) {
+	fsys, err := process.NewFiles(p)
+	if err == nil {
+		err = e.rt.MountLibrary(fsys)
+	}
+	return fsys, err
 }
 
 // close frees the engine. No run may be in progress.
@@ -137,6 +149,7 @@ func New(c Config) (*Runner, error) {
 		r.log = zap.NewNop()
 	}
 	r.sessions = newSessions(r.log)
+	r.machineFiles = sync.OnceValues(func() (*memfs.FS, error) { return process.NewFiles(c.Policy) })
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r, nil
 }

@@ -13,7 +13,6 @@ import (
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
-	"coderunner/runners/python/process"
 	"coderunner/runners/python/resolver"
 	"coderunner/runners/python/snapshots"
 	"coderunner/runners/python/trusted"
@@ -107,7 +106,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		return nil, err
 	}
 	e.rt = rt
-	e.files = sync.OnceValues(func() (*memfs.FS, error) { return process.NewFiles(rt, r.cfg.Policy) })
+	e.files = sync.OnceValues(func() (*memfs.FS, error) { return e.newFiles(r.cfg.Policy) })
 	e.resolver, err = resolver.New(resolver.Config{
 		Cache: r.cfg.Cache, Fetch: r.fetch, Trusted: trusted.Interpreters{Runtime: e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
 	})

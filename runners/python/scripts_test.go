@@ -61,7 +61,7 @@ func TestScripts(t *testing.T) {
 	})
 	t.Run("bash", func(t *testing.T) {
 		r.cfg.Policy.Net = runners.Grant{List: []string{strings.TrimPrefix(x.server.URL, "http://")}}
-		m, err := r.Machine(t.Context(), runners.Request{Language: runners.Python, Packages: []string{"alpha"}})
+		m, err := r.Machine(t.Context(), machineFor(runners.Request{Language: runners.Python, Packages: []string{"alpha"}}))
 		if err != nil {
 			t.Fatal(err)
 		}

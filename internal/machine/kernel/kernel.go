@@ -55,6 +55,10 @@ type Options struct {
 	// Lookup finds a built-in program by its name.
 	Lookup func(name string) (Program, bool)
 
+	// Missing, if not nil, is told of a command that no directory of PATH has, and reports
+	// whether one may have it now.
+	Missing func(name string) bool
+
 	// Bin is what /bin and /usr/bin show, from [Bin]; nil: FS is a clone of one
 	// with [MakeDirs].
 	Bin fs.FS
@@ -98,6 +102,7 @@ type Kernel struct {
 	panicked func(error)
 	admit    func(string) (func(), error)
 	room     func() int
+	missing  func(name string) bool
 	connect  func(context.Context, string) (memfs.Stream, error)
 	max      int
 	began    time.Time
@@ -115,7 +120,7 @@ type Kernel struct {
 // of [MakeDirs]. Where there is a directory /proc, it shows the processes.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{
-		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, admit: o.Admit, room: o.Room, connect: o.Connect, max: cmp.Or(o.MaxProcesses, defaultProcesses),
+		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, admit: o.Admit, room: o.Room, missing: o.Missing, connect: o.Connect, max: cmp.Or(o.MaxProcesses, defaultProcesses),
 		began: time.Now(), processes: map[int]*Process{}, last: firstPID,
 	}
 	if k.lookup == nil {

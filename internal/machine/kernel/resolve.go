@@ -44,6 +44,14 @@ func (k *Kernel) LookPath(name, dir string, env []string) (string, abi.Errno) {
 	if name == "" {
 		return "", abi.ENOENT
 	}
+	at, e := k.searchPath(name, dir, env)
+	if e == abi.ENOENT && k.missing != nil && k.missing(name) {
+		at, e = k.searchPath(name, dir, env)
+	}
+	return at, e
+}
+
+func (k *Kernel) searchPath(name, dir string, env []string) (string, abi.Errno) {
 	result := abi.ENOENT
 	for _, in := range strings.Split(variable(env, "PATH", DefaultPath), ":") {
 		at := path.Join(in, name)

@@ -63,6 +63,9 @@ func (b *budgets) Usage() (bytes int64, nodes int) {
 	return b.bytes.used.Load(), int(b.names.used.Load())
 }
 
+// Room returns how many bytes more may be charged now.
+func (b *budgets) Room() int64 { return b.bytes.left() }
+
 // Peak returns the most bytes that were charged at once.
 func (b *budgets) Peak() int64 { return b.bytes.peak.Load() }
 

@@ -3,7 +3,10 @@ package commands
 import (
 	"context"
 	"io"
+	"runtime/metrics"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,4 +145,94 @@ func FuzzArchives(f *testing.F) {
 			try(t, string(data), args...)
 		}
 	})
+}
+
+// commandLines are how FuzzCommands calls each command: words, of which "@" is the
+// fuzzed text as a word and "in" a file of it.
+var commandLines = []string{
+	"awk @ in", "awk -F @ {print$2,NF} in", "awk -v RS=@ {print} a", "sed @ in", "sed -E s/@/x&/g a", "sed -n -s -z @ in", "grep @ a", "grep -E @ in", "grep -P @ in", "grep -owi -e @ in", "grep -cf in a",
+	"jq @ a", "jq . in", "jq -n @", "jq -c --stream . in", "jq -s -r @ a", "jq --arg x @ -R $x in", "bc in", "bc -l in", "expr @ : @", "expr @ + 1", "find / -name @", "find . -regex @", "find . @ a", "find . -printf @",
+	"sort in", "sort -k@ in", "sort -t@ -k2n in", "sort -V -u in", "uniq -c in", "cut -f@ in", "cut -d@ -f1 in", "cut -c@ in", "tr @ x", "tr -d @", "tr -s @", "head -n @ in", "tail -n @ in", "tac -s @ in", "fold -w @ in", "fmt -w @ in",
+	"nl in", "paste -d @ in a", "join in a", "join -o @ in a", "column -t in", "column -t -s @ in", "expand -t @ in", "unexpand in", "wc in", "od in", "od -t @ in", "xxd in", "xxd -r in", "hexdump -e @ in", "base64 -d in", "base32 -d in",
+	"diff a in", "diff -u in a", "diff -I @ a in", "patch a in", "patch -p1 in", "cmp a in", "comm a in", "split -l @ in", "csplit in @", "shuf -n @ in", "seq @ 3", "seq -f @ 1 3", "numfmt --to=@ in", "date -d @", "date +@",
+	"tar tf in", "tar xf in", "tar cf - --transform @ a", "unzip -o in", "zcat in", "xzcat in", "bzcat in", "gzip -c in", "zip - in", "file in", "stat -c @ a", "ls -la @", "xargs -n1 echo", "xargs -I@ echo @ in", "tsort in",
+	"iconv -f @ -t utf-8 in", "iconv -t @ in", "md5sum -c in", "sha256sum in", "strings in", "rev in", "look @ in", "factor @", "env -S @", "getopt @ a", "cal @", "dd if=in bs=@ of=b", "envsubst in", "touch -d @ b", "chmod @ a", "sqlite3 :memory: @",
+	"openssl enc -d -base64 -in in", "pgrep @", "timeout @ true", "sleep @", "basename @", "dirname @", "realpath @", "readlink -f @", "mktemp @", "cp @ b", "mv @ b", "rm -r @", "mkdir -p @", "ln -s @ b", "du @", "tree @",
+}
+
+// FuzzCommands calls commands with their options and input together, and watches the
+// memory and the time that they take.
+func FuzzCommands(f *testing.F) {
+	files := []string{"awk", "sed", "grep", "jq", "bc", "text", "files", "system"}
+	for i, line := range commandLines {
+		if name, _, _ := strings.Cut(line, " "); table[name].run == nil {
+			f.Fatalf("there is no command %s", name)
+		}
+		f.Add(uint16(i), "1", "one two\nthree\n")
+		f.Add(uint16(i), "(a|b)*{1,3}", `{"a":[1,{"b":null}]}`)
+	}
+	for _, file := range files {
+		_, cases := readCases(f, "testdata/"+file+".cases")
+		for _, c := range cases {
+			if args, _ := shlex.Split(c.line); len(args) > 1 {
+				for i, line := range commandLines {
+					if strings.HasPrefix(line, args[0]+" @") {
+						f.Add(uint16(i), args[1], "a b c\n1 2 3\n")
+					}
+				}
+			}
+		}
+	}
+	for _, k := range killers {
+		if args, _ := shlex.Split(k.line); len(args) > 1 && len(k.line) < 2000 {
+			for i, line := range commandLines {
+				if strings.HasPrefix(line, args[0]+" @") {
+					f.Add(uint16(i), args[len(args)-1], "x\n")
+				}
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint16, text, in string) {
+		line := commandLines[int(which)%len(commandLines)]
+		args := strings.Fields(line)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "@", text)
+		}
+		if strings.ContainsRune(text, 0) || args[0] == "sleep" {
+			return
+		}
+		watched(t, line, func() { try(t, in, args...) })
+	})
+}
+
+// maxHeap is how far the heap may grow while a command of 256 MiB runs, with garbage.
+const maxHeap = 1 << 30
+
+// watched fails the test if the heap grows too far while run runs.
+func watched(t *testing.T, what string, run func()) {
+	t.Helper()
+	heap := func() uint64 {
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(sample)
+		return sample[0].Value.Uint64()
+	}
+	before, done := heap(), make(chan struct{})
+	var most atomic.Uint64
+	var sampler sync.WaitGroup
+	sampler.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(10 * time.Millisecond):
+				most.Store(max(most.Load(), heap()))
+			}
+		}
+	})
+	run()
+	close(done)
+	sampler.Wait()
+	if most.Load() > before+maxHeap {
+		t.Errorf("%s: the heap grew by %d MiB", what, (most.Load()-before)>>20)
+	}
 }

@@ -67,6 +67,12 @@ func (l Limits) linear(source string) (*Linear, error) {
 	return &Linear{re, l.Ctx, size / instruction, anchors}, nil
 }
 
+// CompileLinear compiles an expression in the syntax of package regexp.
+func (l Limits) CompileLinear(source string) (*Linear, error) { return l.linear(source) }
+
+// Short reports whether a match in a text of n bytes takes at most seconds.
+func (p *Linear) Short(n int) bool { return n*p.states <= 20*maxSteps }
+
 // instruction is the size of an instruction of package regexp's programs.
 const instruction = 40
 
@@ -98,6 +104,9 @@ const maxSteps = 100_000_000
 // long reports whether a match in a text has to look at the context.
 func (p *Linear) long(b []byte) bool { return p.ctx != nil && len(b)*p.states > maxSteps }
 
+// maxMatched bounds the text in which all matches are looked for at once.
+const maxMatched = 2 << 20
+
 func (p *Linear) Match(b []byte) bool {
 	if p.long(b) {
 		return p.MatchReader(&text{ctx: p.ctx, b: b})
@@ -106,7 +115,7 @@ func (p *Linear) Match(b []byte) bool {
 }
 
 func (p *Linear) FindAllSubmatchIndex(b []byte, n int) (all [][]int) {
-	if !p.long(b) || p.anchors && n != 1 && len(b)*p.states < 20*maxSteps {
+	if !p.long(b) && (n == 1 || len(b) <= maxMatched) || p.ctx == nil || p.anchors && n != 1 && p.Short(len(b)) {
 		return p.Regexp.FindAllSubmatchIndex(b, n)
 	}
 	for at, end := 0, -1; at <= len(b) && n != 0 && p.ctx.Err() == nil; {

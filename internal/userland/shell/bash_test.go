@@ -68,7 +68,7 @@ func TestScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of scripts")
 	}
-	compare(t, sample.Of(t, 10, append(sections(t, "testdata/scripts.txt"), sections(t, "testdata/models.txt")...)))
+	compare(t, sample.Of(t, 5, append(sections(t, "testdata/scripts.txt"), sections(t, "testdata/models.txt")...)))
 }
 
 func compare(t *testing.T, list []section) {

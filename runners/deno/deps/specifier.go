@@ -109,6 +109,12 @@ func Fetched(spec string) bool {
 	return spec != "." && spec != ".." && spec != "bun" && !isBuiltin(spec) // npm's bun is the program
 }
 
+// NodeModule returns the name of a module of Node without its scheme.
+func NodeModule(spec string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(spec, "node:")
+	return name, ok || isBuiltin(spec)
+}
+
 // isBuiltin reports whether a bare specifier is one of Node's modules.
 func isBuiltin(spec string) bool {
 	i := sort.SearchStrings(builtins, spec)

@@ -136,14 +136,23 @@ func (g *Guard) call(c *sandbox.Call, s socket) (int, error) {
 		if err != nil {
 			return 0, err
 		}
+		if s.inside {
+			return 0, g.callInside(run, c, s, to)
+		}
 		return 0, g.connect(run, s, to)
 	case unix.SYS_BIND:
 		at, err := readAddress(c, c.Args[1], c.Args[2])
 		if err != nil {
 			return 0, err
 		}
+		if s.inside && s.domain != unix.AF_NETLINK {
+			return 0, g.callInside(run, c, s, at)
+		}
 		return 0, g.bind(run, s, at)
 	case unix.SYS_LISTEN:
+		if s.inside {
+			return 0, g.callInside(run, c, s, address{})
+		}
 		return 0, g.listen(run, s, int(int32(c.Args[1])))
 	case unix.SYS_SENDTO:
 		m := message{flags: int(c.Args[3]), name: c.Args[4], nameLen: c.Args[5], pieces: []piece{{c.Args[1], c.Args[2]}}}

@@ -15,6 +15,9 @@ type Guard struct{}
 // NameServers returns nothing.
 func NameServers() []netip.Addr { return nil }
 
+// CanLeave reports that processes have no networks of their own.
+func CanLeave() bool { return false }
+
 // Attach is not called here.
 func (g *Guard) Attach(*sandbox.Calls) {}
 

@@ -134,7 +134,11 @@ func (g *Guard) send(run *netpolicy.Run, c *sandbox.Call, s socket, m message) (
 			if err == nil && !a.inet() {
 				err = unix.EAFNOSUPPORT
 			}
-			if err == nil {
+			switch {
+			case err != nil:
+			case s.inside && a.leadsOut():
+				err = unix.ENETUNREACH
+			case !s.inside:
 				data, counter, err = g.destination(run, a, data)
 			}
 			if err != nil {

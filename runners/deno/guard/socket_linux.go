@@ -19,6 +19,7 @@ type socket struct {
 	domain      int
 	kind        int
 	nonblocking bool
+	inside      bool // it is in a network of the process's own, from which nothing leads out
 }
 
 // socket copies a descriptor, which must be a socket.
@@ -36,6 +37,7 @@ func (g *Guard) socket(number int) (s socket, err error) {
 	}
 	flags, err := unix.FcntlInt(uintptr(s.fd), unix.F_GETFL, 0)
 	s.nonblocking = err == nil && flags&unix.O_NONBLOCK != 0
+	s.inside = isInside(s.fd)
 	return s, nil
 }
 

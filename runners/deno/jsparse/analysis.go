@@ -22,7 +22,6 @@ type analysis struct {
 
 	naming   named // the import of names that is being read
 	commonJS commonJS
-	sloppy   *sloppy // nil: nobody asks
 	field    field
 	tests    framework
 	session  *session // nil unless it is a session's program

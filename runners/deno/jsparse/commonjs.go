@@ -15,6 +15,7 @@ type commonJS struct {
 	main           bool     // require.main is used
 	exports        bool     // "export =" is
 	returned       int      // how often return is used outside of functions
+	awaited        bool     // await is
 	heads          map[int]string
 	blocks         []block // around the token
 	assigned       []edit  // of "import x = require(" and "export =", for a module
@@ -24,11 +25,13 @@ var commonJSNames = []string{"require", "__dirname", "__filename", "module", "ex
 
 // block is an open brace: of a block outside of functions, or of anything else.
 type block struct {
-	depth int
-	plain bool
+	depth    int
+	plain    bool
+	function bool // or it is in one of a function
 }
 
-// returns counts the uses of return outside of functions, which are none in a module.
+// returns counts the uses of return outside of functions, which are none in a module, and
+// notes await, which is only there.
 func (c *commonJS) returns(a *analysis, t token) {
 	for n := len(c.blocks); n > 0 && c.blocks[n-1].depth >= t.depth; n-- {
 		c.blocks = c.blocks[:n-1]
@@ -47,7 +50,11 @@ func (c *commonJS) returns(a *analysis, t token) {
 		}
 		plain := slices.Contains([]string{"if", "for", "await", "while", "with", "switch", "catch", "else", "try", "finally", "do"}, before) ||
 			a.prev.kind == none || a.s.is(a.prev, ';') || a.s.is(a.prev, '{') || a.s.is(a.prev, '}')
-		c.blocks = append(c.blocks, block{t.depth, plain && outside && len(c.blocks) == t.depth})
+		n := len(c.blocks)
+		function := n > 0 && c.blocks[n-1].function || a.s.is(a.prev, ')') && !plain || a.s.is(a.prev, '>') && a.s.is(a.prev2, '=')
+		c.blocks = append(c.blocks, block{t.depth, plain && outside && n == t.depth, function})
+	case a.s.word(t) == "await" && !a.s.is(a.prev, '.'):
+		c.awaited = c.awaited || len(c.blocks) == 0 || !c.blocks[len(c.blocks)-1].function
 	case outside && len(c.blocks) == t.depth && a.s.word(t) == "return" && !a.s.is(a.prev, '.'):
 		c.returned++
 	}
@@ -124,7 +131,12 @@ func (c *commonJS) uses(name string) bool {
 
 // marked reports whether the program uses what only CommonJS has.
 func (c *commonJS) marked() bool {
-	return c.exports || c.returned > 0 || c.uses("module") || c.uses("exports")
+	return c.returned > 0 || c.needsModule()
+}
+
+// needsModule reports whether the program uses the object that stands for its module.
+func (c *commonJS) needsModule() bool {
+	return c.exports || c.uses("module") || c.uses("exports")
 }
 
 // hooks returns statements for a program that is CommonJS. It is the main module,

@@ -28,7 +28,7 @@ func (a *analysis) imports(t token) {
 		case w == "assert" && !t.newline: // its name before the standard
 			a.p.edits = append(a.p.edits, edit{offset: t.start, cut: len(w), text: "with  ", form: true})
 		case w == "with":
-		case len(a.p.named) > 0 && a.p.named[len(a.p.named)-1].text == a.prev:
+		case len(a.p.named) > 0 && a.p.named[len(a.p.named)-1].text == a.prev && !a.p.named[len(a.p.named)-1].whole:
 			a.p.edits = append(a.p.edits, a.p.named[len(a.p.named)-1].destructuring("return n.default", `,{with:{type:"json"}}`)...)
 		default:
 			a.form(a.prev.end, ` with{type:"json"}`)
@@ -66,9 +66,6 @@ func (a *analysis) imports(t token) {
 	}
 	static := t.depth == 0 && !a.typesOnly(further)
 	a.p.note(Import{Specifier: spec, Static: static})
-	if static && a.session == nil && a.s.word(a.prev3) == "as" && len(a.p.wholes) < MaxImports {
-		a.p.wholes = append(a.p.wholes, wholeImport{spec, a.s.word(further), a.prev3})
-	}
 	a.plain = static && a.session == nil && strings.HasSuffix(spec, ".json")
 }
 
@@ -171,7 +168,13 @@ func (a *analysis) names(t token) {
 		*n = named{start: a.prev}
 	case t.depth == 0 && a.s.is(t, '{') && a.s.is(a.prev, ',') && a.s.word(a.prev3) == "import" && a.prev3.depth == 0:
 		*n = named{start: a.prev3, all: a.prev2}
+	case t.depth == 0 && a.s.is(t, '*') && a.s.word(a.prev) == "import":
+		*n = named{start: a.prev, whole: true, words: []edit{{offset: t.start, cut: 1, text: " ", form: true}}}
 	case n.start.kind == none:
+	case n.whole && a.s.is(a.prev, '*') && w == "as":
+		n.words = append(n.words, edit{offset: t.start, cut: len(w), text: "  ", form: true})
+	case n.whole && a.s.word(a.prev) == "as":
+		n.brace = t
 	case t.depth == 1 && t.kind == word:
 		n.odd = n.odd || w == "default"
 		n.worker = n.worker || w == "Worker"
@@ -219,18 +222,29 @@ func (n named) destructuring(body, options string) []edit {
 	return append(edits, edit{offset: n.text.start, text: before, form: true}, edit{offset: n.text.end, text: after + ";", form: true})
 }
 
+// Names returns what a program imports from a module by its name, "*" for all of it.
+func (p *Program) Names(specifier string) (names []string) {
+	for _, n := range p.named {
+		if n.specifier == specifier {
+			names = append(names, n.names...)
+		}
+		if n.specifier == specifier && n.whole {
+			names = append(names, "*")
+		}
+	}
+	return names
+}
+
 // Destructured returns the program with its imports of names from a specifier taken
 // from what a CommonJS module exports, nil if it has none. It throws Deno's error for a
-// name that is not there. Name is the one that Deno did not find.
-//
-// Of TypeScript only the names that are called are checked, besides: others may be types.
-func (p *Program) Destructured(specifier, name string, typed bool) *Program {
+// name that is not there, but for TypeScript's names with a capital that are not called: they
+// may be types.
+func (p *Program) Destructured(specifier string, typed bool) *Program {
 	changed := *p
 	changed.edits, changed.named = slices.Clone(p.edits), nil
 	for _, n := range p.named {
 		if n.specifier == specifier {
-			changed.edits = slices.DeleteFunc(changed.edits, func(e edit) bool { return e.text == typeWord && n.has(e.offset) })
-			changed.edits = append(changed.edits, n.destructuring(n.present(p.Source, name, typed), "")...)
+			changed.edits = append(changed.edits, n.destructuring(n.exported(p.Source, typed), "")...)
 		} else {
 			changed.named = append(changed.named, n)
 		}
@@ -240,48 +254,6 @@ func (p *Program) Destructured(specifier, name string, typed bool) *Program {
 	}
 	slices.SortStableFunc(changed.edits, byOffset)
 	return &changed
-}
-
-// typeWord is put before the name of a type in an import.
-const typeWord = "type "
-
-// has reports whether an offset is in an import of names.
-func (n named) has(offset int) bool { return n.start.start < offset && offset < n.from.start }
-
-// decorator matches the use of one.
-var decorator = regexp.MustCompile(`(?:^|[\s(])@[A-Za-z_$]`)
-
-// TypeOnly returns the program with a name of an import taken for that of a type, nil if
-// nothing has that type, or it cannot be one: it is called, made, extended or has a member.
-// The compiler leaves out what is used for types only, but not what decorators tell of the
-// types of fields.
-func (p *Program) TypeOnly(specifier, name string) *Program {
-	quoted := regexp.QuoteMeta(name)
-	if m := regexp.MustCompile(`[{,\s]` + quoted + `\s+as\s+([\w$]+)`).FindStringSubmatch(p.Source); m != nil {
-		quoted = regexp.QuoteMeta(m[1])
-	}
-	if !decorator.MatchString(p.Source) || !regexp.MustCompile(`[:<|&]\s*`+quoted+`(?:[^\w$]|$)`).MatchString(p.Source) {
-		return nil
-	}
-	if regexp.MustCompile(`\b(?:new|extends|typeof|instanceof)\s+` + quoted + `\b|(?:^|[^.\w$])` + quoted + `\s*[.(\x60]`).MatchString(p.Source) {
-		return nil
-	}
-	for _, n := range p.named {
-		if n.specifier != specifier || !slices.Contains(n.names, name) {
-			continue
-		}
-		text := p.Source[n.start.start:n.from.start]
-		at := regexp.MustCompile(`[{,\s]` + regexp.QuoteMeta(name) + `\b`).FindStringIndex(text)
-		if at == nil || strings.HasSuffix(strings.TrimSpace(text[:at[0]+1]), "type") {
-			return nil
-		}
-		offset := n.start.start + at[0] + 1
-		if slices.ContainsFunc(p.edits, func(e edit) bool { return e.offset == offset && e.text == typeWord }) {
-			return nil
-		}
-		return p.with(edit{offset: offset, text: typeWord, form: true})
-	}
-	return nil
 }
 
 // OnlyNames reports whether all imports of a module are of names.
@@ -366,15 +338,16 @@ func (p *Program) with(edits ...edit) *Program {
 	return &changed
 }
 
-// present returns the body of a function that returns what a CommonJS module n exports
+// exported returns the body of a function that returns what a CommonJS module n exports,
 // and throws if a name is not there.
-func (n named) present(source, name string, typed bool) string {
-	names := []string{name}
-	for _, other := range n.names {
-		if other != name && asciiName.MatchString(other) && (!typed || strings.Contains(source, other+"(")) {
-			names = append(names, other)
-		}
+func (n named) exported(source string, typed bool) string {
+	if n.whole {
+		return `const m=n["module.exports"],o=Object(m);return m!==o||typeof m==="object"&&Object.keys(m).every((k)=>k in n)?n:new Proxy(m,{get:(m,k)=>k in m?m[k]:n[k]})`
 	}
+	names := slices.DeleteFunc(slices.Clone(n.names), func(name string) bool {
+		isType := typed && name[0] >= 'A' && name[0] <= 'Z' && !strings.Contains(source, name+"(")
+		return isType || !asciiName.MatchString(name)
+	})
 	list, _ := json.Marshal(names)
 	message, _ := json.Marshal("The requested module '" + n.specifier + "' does not provide an export named '")
 	return `const m=n["module.exports"]??n;for(const k of` + string(list) + `)if(!(k in Object(m)))throw SyntaxError(` + string(message) + `+k+"'");return m`

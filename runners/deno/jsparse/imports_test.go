@@ -225,9 +225,19 @@ func TestAsWritten(t *testing.T) {
 			t.Errorf("%q: %q, want %q", source, got, want)
 		}
 	}
-	const text = "Here's it:\r\n```js\nlet a;\n```\nThat's `a`.\n"
-	if got := Quoted(text); got != "\n\nlet a;\n" || Quoted(got) != "" {
-		t.Errorf("%q", got)
+	for text, want := range map[string]string{
+		"Here's it:\r\n```js\nlet a;\n```\nThat's `a`.\n":        "\n\nlet a;\n",
+		"This is how it works.\n```js\nlet a;\n```\nThat's `a`.": "\n\nlet a;\n",
+		"```js\nlet a;\n```\nThat's `a`.":                        "\nlet a;\n",
+	} {
+		if got := main(text).Source; got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{"const a = `\n```js\nlet a;\n```\n`", "// It's so:\n/*\n```js\nlet a;\n```\n*/ a", "let a;\ntype B = typeof c;\nf(`\n```js\na\n```\n`)"} {
+		if got := main(text).Source; got != text {
+			t.Errorf("%q: %q", text, got)
+		}
 	}
 	mixed := Parse("import fs from 'fs'; import x = require('x'); export const a = fs", Options{})
 	if got := mixed.Edited(); !strings.HasPrefix(got, importModule+"const require=") || !strings.HasSuffix(got, "; const  x = require('x'); export const a = fs") {
@@ -293,7 +303,7 @@ func TestModuleEdits(t *testing.T) {
 
 func TestDestructured(t *testing.T) {
 	source := "import { a,\n b as c } from 'x'\n(a, c); import { default as g } from 'x'; import { h } from 'y'"
-	p := main(source).Destructured("x", "a", false)
+	p := main(source).Destructured("x", false)
 	if p == nil {
 		t.Fatal("nothing is destructured")
 	}
@@ -307,12 +317,16 @@ func TestDestructured(t *testing.T) {
 	if got, ours := p.Column(line, column); got != 7 || ours || line != 2 {
 		t.Errorf("c is at %d:%d, %t", line, got, ours)
 	}
-	if p.Destructured("x", "a", false) != nil || main(source).Destructured("z", "a", false) != nil {
+	if p.Destructured("x", false) != nil || main(source).Destructured("z", false) != nil {
 		t.Error("a program is destructured without a reason")
 	}
-	typed := main("import { a, type T, type as u, U, b, c as d } from 'x'; b(a as U)").Destructured("x", "a", true).Edited()
-	if !strings.Contains(typed, `["a","b"]`) {
+	typed := main("import { a, type T, type as u, U, b, c as d } from 'x'; b(a as U)").Destructured("x", true).Edited()
+	if !strings.Contains(typed, `["a","type","b","c"]`) {
 		t.Errorf("%q, want only the names that are no types", typed)
+	}
+	whole := main("import a, { b } from 'y'; import * as c from 'x'; c.d").Destructured("x", false).Edited()
+	if !strings.HasPrefix(whole, `import a, { b } from 'y'; const       c =    ((n)=>{const m=n["module.exports"]`) {
+		t.Errorf("%q", whole)
 	}
 }
 
@@ -387,7 +401,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("import d from './d.json'; const f = <T,>(x: T) => <A<T> b='}'>{x}</A>; module.exports = <></>\nrequire('npm:@a/b@1/c')")
 	f.Fuzz(func(t *testing.T, source string) {
 		_, _ = Unclosed(source)
-		for _, p := range []*Program{main(source), Parse(source, Options{Main: true, Sloppy: true})} {
+		for _, p := range []*Program{main(source), Parse(source, Options{Main: true, Script: true})} {
 			last := 0
 			for _, e := range p.edits {
 				if e.offset < last || e.offset > len(source) || strings.ContainsAny(e.text, "\n\r") {

@@ -13,7 +13,7 @@ var loose = regexp.MustCompile(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?
 // Parse finds the imports of a file and prepares its edits. An uncertain scan has
 // none.
 func Parse(source string, o Options) *Program {
-	source = unfenced(source)
+	source = quotedIn(unfenced(source))
 	if o.Tags || strings.Contains(source, "</") || strings.Contains(source, "/>") {
 		p := parse(source, o, true)
 		if p.Certain && p.Tags || o.Tags {
@@ -36,15 +36,42 @@ var opening = regexp.MustCompile("^\\s*(```+[\\w+-]*)[ \\t]*\r?\n")
 // quoted matches a program between fences in a text.
 var quoted = regexp.MustCompile("(?ms)^```+(?:js|javascript|mjs|jsx|ts|typescript|tsx|node)?[ \\t]*\r?\n(.*?)^```+[ \\t]*\r?$")
 
-// Quoted returns a text with blanks in place of all that is not in its first program
-// between Markdown's fences, "" if it has none.
-func Quoted(text string) string {
+// quotedIn returns a text of Markdown with blanks in place of all that is not in its first
+// program between fences, and other texts as they are.
+func quotedIn(text string) string {
 	m := quoted.FindStringSubmatchIndex(text)
-	if m == nil {
-		return ""
+	if m == nil || !isProse(text[:m[0]]) {
+		return text
 	}
 	return strings.Repeat("\n", strings.Count(text[:m[2]], "\n")) + text[m[2]:m[3]]
 }
+
+// isProse reports whether no program begins with a text, which ends at the beginning of a
+// line: it is blank, or outside of brackets it has two names in a row, or a quote that its
+// line does not end.
+func isProse(before string) bool {
+	s := &scanner{src: before, prev: token{kind: none}}
+	for last := (token{}); ; {
+		t, err := s.next()
+		switch {
+		case err != nil:
+			return t.kind == text
+		case t.kind == none:
+			return strings.TrimSpace(before) == ""
+		case t.depth == 0 && !t.newline && isName(s.word(last)) && isName(s.word(t)):
+			return true
+		}
+		last = t
+	}
+}
+
+// keywords are the words beside which a name may stand.
+var keywords = strings.Fields("abstract accessor any as asserts async await break case class const continue declare default delete do else enum export extends " +
+	"finally for from function get global if implements import in infer instanceof interface is keyof let module namespace new of out override private protected " +
+	"public readonly require return satisfies set static switch throw type typeof unique using var void while with yield")
+
+// isName reports whether a word is no keyword.
+func isName(w string) bool { return w != "" && !slices.Contains(keywords, w) }
 
 // unfenced returns a source with blanks in place of the fences around it.
 func unfenced(source string) string {
@@ -65,9 +92,6 @@ func parse(source string, o Options, tags bool) *Program {
 	p := &Program{Source: source, seen: map[string]int{}}
 	s := &scanner{src: source, prev: token{kind: none}, tags: tags}
 	a := analysis{s: s, p: p, first: statement{start: -1}, last: statement{start: -1}}
-	if o.Sloppy {
-		a.sloppy = new(sloppy)
-	}
 	if o.Session {
 		a.session = &session{object: sessionObject}
 	} else if o.Main {
@@ -108,7 +132,6 @@ func parse(source string, o Options, tags bool) *Program {
 		a.session.finish(&a, o)
 	} else if o.Main {
 		a.edit(o)
-		a.turn()
 	} else if c := &a.commonJS; a.esm && !c.marked() && (len(c.assigned) > 0 || c.uses("require")) {
 		p.edits = append(p.edits, c.assigned...)
 		a.form(p.begins, c.prelude(p.Imports))
@@ -127,9 +150,7 @@ func (a *analysis) take(t token) {
 	a.fields(t)
 	a.commonJS.take(a, t)
 	a.tests.take(a, t)
-	if a.sloppy != nil {
-		a.sloppy.take(a, t)
-	}
+	a.mention(t)
 	if t.kind != none {
 		a.statements(t)
 	}

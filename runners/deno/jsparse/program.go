@@ -26,8 +26,8 @@ const (
 
 	resultVariable = "__coderunner_result__"
 
-	// resultProperty has the value of a program that is CommonJS.
-	resultProperty = `module.exports[Symbol.for("` + ResultName + `")]`
+	// giveBack returns the value of a program that is a script.
+	giveBack = `return{[Symbol.for("` + ResultName + `")]:`
 
 	keepModule = "export{};"
 
@@ -42,7 +42,10 @@ type Program struct {
 	Certain bool     // the scan reached the end, so Imports is exact
 
 	ESM       bool   // it imports, exports or awaits at the top level
-	Turn      bool   // it may give work to process.nextTick or setImmediate
+	Script    bool   // Node runs it as a script, and so may Deno: see Edited
+	Turn      bool   // it names process.nextTick, setImmediate or captureRejections
+	Workers   bool   // it names Worker
+	Requires  bool   // it uses require, which its module has to have
 	Tags      bool   // it has tags (JSX)
 	TagSource string // the package whose functions its pragma names for tags, or ""
 	Classic   bool   // a pragma names a function for tags instead
@@ -60,7 +63,6 @@ type Program struct {
 	edits  []edit
 	fields []edit // of decorated fields without a value, see Declared
 	named  []named
-	wholes []wholeImport
 	seen   map[string]int // specifier → its index in Imports
 }
 
@@ -85,8 +87,8 @@ type Options struct {
 	Tags bool
 	// CommonJS reports whether it is never a module, as .cjs.
 	CommonJS bool
-	// Sloppy reports whether it may be CommonJS for what only that allows, as .js.
-	Sloppy bool
+	// Script reports whether Node takes it for a script unless its text is a module's, as .js.
+	Script bool
 }
 
 // edit is text to insert, after removing some. No edit contains the end of a line.
@@ -98,8 +100,8 @@ type edit struct {
 }
 
 // named is an import of names: import { a, b as c } from "d", perhaps with one for
-// all before the brace. Deno knows no names of JSON, and of CommonJS only those that
-// a module's text shows.
+// all before the brace, or import * as a from "d". Deno knows no names of JSON, and of
+// CommonJS only those that a module's text shows.
 type named struct {
 	specifier string
 	start     token // import
@@ -111,6 +113,7 @@ type named struct {
 	names     []string // that are no types, as the module has them
 	odd       bool     // it has default
 	worker    bool     // it has Worker
+	whole     bool     // it is one of all names by one
 }
 
 func byOffset(a, b edit) int { return cmp.Compare(a.offset, b.offset) }
@@ -121,11 +124,11 @@ const MaxImports = 1000
 // Plain returns a program without edits.
 func Plain(source string) *Program { return &Program{Source: source} }
 
-// Valueless returns the program without the edits for its value and names, nil if
-// it has no such edits.
+// Valueless returns the program as a module without the edits for its value and names,
+// nil if it is that already.
 func (p *Program) Valueless() *Program {
 	plain := &Program{Source: p.Source}
-	if p.module {
+	if p.module || p.Script {
 		plain.edits = []edit{{offset: p.begins, text: keepModule}}
 	}
 	more := false
@@ -135,7 +138,7 @@ func (p *Program) Valueless() *Program {
 		}
 		more = more || !e.form && e.text != keepModule
 	}
-	if !more {
+	if !more && !p.Script {
 		return nil
 	}
 	slices.SortStableFunc(plain.edits, byOffset)
@@ -157,12 +160,23 @@ func (p *Program) note(i Import) {
 	p.Imports = append(p.Imports, i)
 }
 
+// Text returns what the file of the program has: the edits of a script are for the function
+// alone.
+func (p *Program) Text() string {
+	if p.Script {
+		return p.Source
+	}
+	return p.Edited()
+}
+
 // HasEdits reports whether Edited differs from the source.
 func (p *Program) HasEdits() bool { return len(p.edits) > 0 }
 
 // Edited returns the program with its edits, none of which adds a line: it imports
 // JSON as such, and if it is the main one exports the value of its last expression
 // as ResultName, sets import.meta.main, and declares the CommonJS names that it uses.
+// A script is the body of a function, which returns an object with that value: its file is
+// as it was written.
 func (p *Program) Edited() string {
 	if len(p.edits) == 0 {
 		return p.Source

@@ -189,7 +189,7 @@ func (s *session) bindings(a *analysis, t []token) (whole string) {
 // finish adds the edits before the first statement.
 func (s *session) finish(a *analysis, o Options) {
 	begin := ""
-	if sloppy := o.Sloppy && !a.sloppy.strict && a.sloppy.found(); a.esm || !a.commonJS.marked() && !sloppy {
+	if a.esm || !a.commonJS.marked() && !o.Script {
 		begin = `"use strict";`
 	}
 	for _, name := range s.functions {

@@ -32,7 +32,7 @@ func TestSession(t *testing.T) {
 			t.Errorf("Parse(%q)\n got %q\nwant %q", c.in, got, c.want)
 		}
 	}
-	if got := Parse("n = 1", Options{Main: true, Session: true, Sloppy: true}).Edited(); got != "n = 1" {
+	if got := Parse("n = 1", Options{Main: true, Session: true, Script: true}).Edited(); got != "n = 1" {
 		t.Errorf("a name that nobody declares: %q", got)
 	}
 	for in, want := range map[string]bool{"1 + 1": true, "const a = 1": false, "if (a) b": false, "f()": true} {

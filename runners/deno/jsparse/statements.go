@@ -106,22 +106,15 @@ func (a *analysis) ended() bool {
 // program for CommonJS that neither imports nor exports.
 func (a *analysis) edit(o Options) {
 	returned := a.returnsLast()
-	if o.Sloppy && !a.esm && !a.meta && a.commonJS.returned == 0 && !a.commonJS.marked() && (a.sloppy.found() || a.loses()) {
-		at, hooks := a.p.begins, a.commonJS.hooks(a.p.Imports)+a.nameless()
-		if a.sloppy.strict && hooks != "" {
-			at, hooks = a.first.end, ";"+hooks // after "use strict"
-		}
-		a.insert(at, hooks)
-		if a.last.start >= 0 && a.isExpression(a.last) {
-			a.insert(a.last.start, resultProperty+"="+a.valueOf())
-			a.insert(a.last.end, ");")
-		}
+	if o.Script && a.isScript() {
+		a.script(returned)
 		return
 	}
 	if o.CommonJS || a.commonJS.marked() && !a.esm && !returned {
-		if hooks := a.commonJS.hooks(a.p.Imports) + a.nameless(); hooks != "" {
+		if hooks := a.commonJS.hooks(a.p.Imports); hooks != "" {
 			a.insert(a.p.begins, hooks)
 		}
+		a.turn()
 		return
 	}
 	a.p.module = true
@@ -145,13 +138,53 @@ func (a *analysis) edit(o Options) {
 		a.p.edits = append(a.p.edits, edit{offset: a.last.start, cut: cut, text: "const " + resultVariable + "=" + a.valueOf()})
 		a.insert(a.last.end, `);export{`+resultVariable+` as "`+ResultName+`"};`)
 	}
+	a.turn()
+}
+
+// mention notes names that are not members' keys: what they stand for takes Deno time.
+func (a *analysis) mention(t token) {
+	switch a.s.word(t) {
+	case "nextTick", "setImmediate", "captureRejections":
+		a.p.Turn = true
+	case "Worker":
+		a.p.Workers = true
+	}
 }
 
 // turn has the program tell the end of its first turn, if that matters and is its own.
 func (a *analysis) turn() {
-	a.p.Turn = slices.ContainsFunc([]string{"nextTick(", "setImmediate(", "captureRejections"}, func(s string) bool { return strings.Contains(a.s.src, s) })
 	if a.p.Turn && !a.awaits && a.last.start >= 0 {
 		a.insert(a.last.end, turned)
+	}
+}
+
+// isScript reports whether Node runs the program as a script that no module needs to be
+// made for: it has no syntax of modules, none that is compiled, and exports nothing.
+func (a *analysis) isScript() bool {
+	return !a.esm && !a.meta && !a.commonJS.awaited && !a.commonJS.needsModule() && !a.p.Tags && !a.p.Decorated && len(a.commonJS.assigned) == 0 && len(a.p.edits) == 0
+}
+
+// body returns where a statement may be put before the others: not before "use strict".
+func (a *analysis) body() int {
+	if first := a.s.src[a.first.start:a.first.end]; first == `"use strict"` || first == `'use strict'` {
+		return a.first.end
+	}
+	return a.p.begins
+}
+
+// script adds the edits of a program that is the body of a function. Returned reports
+// whether it returns its value itself.
+func (a *analysis) script(returned bool) {
+	a.p.Script = true
+	if a.p.Requires = a.commonJS.uses("require"); a.p.Requires {
+		a.insert(a.body(), ";"+resolver(a.p.Imports)+`(require("module"),__coderunner_meta__);`)
+	}
+	if cut := 0; returned || a.last.start >= 0 && a.isExpression(a.last) {
+		if returned {
+			cut = len("return")
+		}
+		a.p.edits = append(a.p.edits, edit{offset: a.last.start, cut: cut, text: giveBack + a.valueOf()})
+		a.insert(a.last.end, ")};")
 	}
 }
 

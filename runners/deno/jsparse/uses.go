@@ -20,7 +20,7 @@ func Uses(source, keyword string) (uses []Use, blocks bool) {
 			uses[len(uses)-1].Next = source[t.start:t.end]
 		}
 		w := s.word(t)
-		if w == keyword && !s.is(last, '.') && len(uses) < maxNames {
+		if w == keyword && !s.is(last, '.') && len(uses) < MaxImports {
 			line, column := position(source, t.start)
 			uses = append(uses, Use{Line: line, Column: column, Nested: t.depth > 0})
 		}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,7 +36,6 @@ type Program struct {
 	From    *pyodide.Snapshot // what children start from; nil: the plain one
 	Memory  int64             // bytes, of all together
 	Calls   map[string]pyodide.Call
-	Log     *zap.Logger
 }
 
 // Table is the processes of a program, or of a session's programs one after the
@@ -48,8 +48,12 @@ type Table struct {
 	// Sockets is the network that all share.
 	Sockets func() *netstack.Stack
 
-	Program // that runs
+	// Ready, if not nil, serves a program before a process first executes Python. Its error
+	// ends all processes.
+	Ready func(ctx context.Context) error
 
+	log         *zap.Logger
+	program     atomic.Pointer[Program] // that runs
 	outside     outside
 	authorities []*x509.Certificate
 
@@ -69,9 +73,9 @@ var bin = sync.OnceValue(func() fs.FS {
 	return b
 })
 
-// NewFiles returns what all programs find when they begin.
-func NewFiles(rt *pyodide.Runtime, p runners.Policy) (*memfs.FS, error) {
-	fsys, err := rt.NewFS(0)
+// NewFiles returns what all programs find when they begin, without Python's library.
+func NewFiles(p runners.Policy) (*memfs.FS, error) {
+	fsys, err := pyodide.NewFS(0)
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +86,14 @@ func NewFiles(rt *pyodide.Runtime, p runners.Policy) (*memfs.FS, error) {
 	return fsys, err
 }
 
-// New returns a table of processes on files of their own.
-func New(files *memfs.FS) (*Table, error) {
-	c := &Table{FS: files}
+// New returns a table of processes on files of their own. Missing is as in
+// [kernel.Options].
+func New(files *memfs.FS, log *zap.Logger, missing func(name string) bool) (*Table, error) {
+	c := &Table{FS: files, log: log}
+	c.program.Store(&Program{})
 	var err error
-	c.Kernel, err = kernel.New(kernel.Options{FS: files, Lookup: c.lookup, Room: c.room, Admit: c.admit, Connect: c.connect, Panicked: func(err error) {
-		c.Log.Error("a process panicked", zap.Error(err))
+	c.Kernel, err = kernel.New(kernel.Options{FS: files, Lookup: c.lookup, Missing: missing, Room: c.room, Admit: c.admit, Connect: c.connect, Panicked: func(err error) {
+		c.log.Error("a process panicked", zap.Error(err))
 	}})
 	return c, err
 }
@@ -105,24 +111,36 @@ func (c *Table) Begin(p Program, name string) (err error) {
 // Serve prepares for the interpreters of a program's processes.
 func (c *Table) Serve(p Program) {
 	p.Calls = c.serial(p.Calls)
-	c.Program, c.there, c.peak = p, map[*pyodide.Interp]bool{}, 0
+	c.program.Store(&p)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.there, c.peak = map[*pyodide.Interp]bool{}, 0
 }
 
-// Process returns the main process as its interpreter sees it.
-func (c *Table) Process() pyodide.Process { return process{c.Main} }
+// Calls returns the calls of the program that runs.
+func (c *Table) Calls() map[string]pyodide.Call { return c.program.Load().Calls }
 
 // room returns how many interpreters fit into the memory limit.
-func (c *Table) room() int { return int(c.Memory / c.Runtime.Memory(c.From)) }
+func (c *Table) room() int {
+	p := c.program.Load()
+	if p.Runtime == nil {
+		return math.MaxInt // nobody has asked for one
+	}
+	return int(p.Memory / p.each())
+}
+
+// each returns the bytes of memory that an interpreter of the program takes.
+func (p *Program) each() int64 { return p.Runtime.Memory(p.From) }
 
 // admit books the memory of a child that is an interpreter, so that who starts one too
 // many is told so, and not the child.
 func (c *Table) admit(name string) (undo func(), err error) {
-	if !isPython(name) {
+	p := c.program.Load()
+	if !isPython(name) || p.Runtime == nil {
 		return func() {}, nil
 	}
-	each := c.Runtime.Memory(c.From)
-	if !c.FS.Reserve(each) {
-		return nil, c.noRoom()
+	if !c.FS.Reserve(p.each()) {
+		return nil, p.noRoom()
 	}
 	c.booked.Add(1)
 	return func() { c.FS.Unreserve(c.unbook()) }, nil
@@ -135,13 +153,13 @@ func (c *Table) unbook() int64 {
 		c.booked.Add(1)
 		return 0
 	}
-	return c.Runtime.Memory(c.From)
+	return c.program.Load().each()
 }
 
-func (c *Table) noRoom() error {
+func (p *Program) noRoom() error {
 	const mib = 1 << 20
 	return fmt.Errorf("no memory for another process of Python: each takes %d MiB of the program's limit of %d MiB; "+
-		"use fewer at a time (Pool(4)), or ask for a higher limit: %w", c.Runtime.Memory(c.From)/mib, c.Memory/mib, abi.ENOMEM)
+		"use fewer at a time (Pool(4)), or ask for a higher limit: %w", p.each()/mib, p.Memory/mib, abi.ENOMEM)
 }
 
 // isPython reports whether a built-in program is an interpreter.
@@ -241,18 +259,25 @@ func (c *Table) connect(ctx context.Context, address string) (memfs.Stream, erro
 
 // python is the program of a child: an interpreter of its own on the same files.
 func (c *Table) python(ctx context.Context, p *kernel.Process) int {
+	if c.Ready != nil {
+		if err := c.Ready(ctx); err != nil {
+			c.Kernel.Fail(err)
+			return 1
+		}
+	}
+	program := c.program.Load()
 	files := p.TakeFiles()
 	if f := files[2]; f != nil {
 		defer f.Ref().Close()
 	}
 	stderr := p.Writer(ctx, files[2])
-	in, err := c.Runtime.New(ctx, pyodide.Options{
-		From: c.From, Memory: c.Memory, FS: c.FS, Shared: true, Charged: c.unbook(), Process: process{p},
-		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: c.Calls,
+	in, err := program.Runtime.New(ctx, pyodide.Options{
+		From: program.From, Memory: program.Memory, FS: c.FS, Shared: true, Charged: c.unbook(), Process: p,
+		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: program.Calls,
 		Sockets: c.Sockets(), Authorities: c.authorities,
 	})
 	if errors.Is(err, abi.ENOMEM) {
-		err = c.noRoom()
+		err = program.noRoom()
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "python: %v\n", err)
@@ -263,7 +288,7 @@ func (c *Table) python(ctx context.Context, p *kernel.Process) int {
 	unnote()
 	p.Handle(nil)
 	if err := in.Close(); err != nil {
-		c.Log.Error("close an interpreter", zap.Error(err))
+		c.log.Error("close an interpreter", zap.Error(err))
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "python: %v\n", err)
@@ -283,7 +308,7 @@ func (c *Table) ended(p *kernel.Process, res *pyodide.Result, say func(string)) 
 	case res.Ended == pyodide.Flooded:
 		p.Kernel().Fail(res.Cause)
 	case res.MemoryCapHit && res.Ended != pyodide.Finished && res.Ended != pyodide.Cancelled:
-		say(runners.Limits{Memory: c.Memory}.Exceeded(runners.OutOfMemory).Message)
+		say(runners.Limits{Memory: c.program.Load().Memory}.Exceeded(runners.OutOfMemory).Message)
 		p.Die(kernel.SIGKILL)
 	case res.Trap == pyodide.StackOverflow:
 		say("the interpreter's stack overflowed")
@@ -292,7 +317,7 @@ func (c *Table) ended(p *kernel.Process, res *pyodide.Result, say func(string)) 
 		say(res.Trap)
 		p.Die(sigabrt)
 	case res.Ended == pyodide.Died:
-		c.Log.Error("an interpreter died", zap.Error(res.Cause))
+		c.log.Error("an interpreter died", zap.Error(res.Cause))
 		p.Die(sigabrt)
 	}
 	return res.ExitCode

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"coderunner/internal/userland/commands/command"
 	"coderunner/internal/userland/printf"
 )
 
@@ -190,7 +191,10 @@ func (r *run) replace(args []*node, n int) (value, error) {
 func (m *memory) replaced(s string, found [][]int, with string, groups bool) (string, error) {
 	var b strings.Builder
 	end, room := 0, 0
-	for _, at := range found {
+	for i, at := range found {
+		if i&0xfff == 0xfff && m.c.Stopped() {
+			return "", command.ErrStopped
+		}
 		if b.Len() >= room {
 			if err := m.room(2*b.Len() + len(s) - room); err != nil {
 				return "", err

@@ -272,9 +272,11 @@ func (c *Call) ReadLines(name string, delim byte) (lines [][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Reserve(int64(24 * (bytes.Count(data, []byte{delim}) + 1))); err != nil {
+	count := bytes.Count(data, []byte{delim}) + 1
+	if err := c.Reserve(int64(24 * count)); err != nil {
 		return nil, err
 	}
+	lines = make([][]byte, 0, count)
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte{delim})
 		lines, data = append(lines, line), rest

@@ -19,7 +19,7 @@ import (
 
 // Main runs a filter over JSON, by the library gojq.
 func Main(c *command.Call) int {
-	order := newOrder()
+	order := newOrder(c)
 	args, named, positional := arguments(c, order)
 	c.Args = args
 	o := c.Parse("c,compact-output r,raw-output j,join-output R,raw-input n,null-input s,slurp e,exit-status S,sort-keys C,color-output M,monochrome-output a,ascii-output f,from-file= tab indent= raw-output0 seq stream h unbuffered L,library-path=")
@@ -44,10 +44,10 @@ func Main(c *command.Call) int {
 	}
 	keys, values = append(keys, "$ARGS", "$__prog_args"), append(values, map[string]any{"named": named, "positional": positional}, nil)
 	env := func() []string { return c.Process.Env }
-	j := &run{c: c, o: o, indent: "  ", order: order}
+	j := &run{c: c, o: o, indent: "  ", order: order, limits: newLimits(c, order)}
 	input := &input{j: j, names: names}
 	j.in = input
-	query, err := gojq.Parse(located(source))
+	query, err := parse(located(source))
 	if err != nil {
 		c.Errorf("error: %s\njq: 1 compile error", mistaken(source, err))
 		return 3
@@ -55,7 +55,7 @@ func Main(c *command.Call) int {
 	if err := j.order.rewrite(query); err != nil {
 		return c.Die(3, "%s", err)
 	}
-	options := slices.Concat(j.order.functions(), j.functions(), []gojq.CompilerOption{gojq.WithVariables(keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input), gojq.WithModuleLoader(&modules{j, libraries(o)})})
+	options := slices.Concat(j.functions(), j.limits.operators(), []gojq.CompilerOption{gojq.WithVariables(keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input), gojq.WithModuleLoader(&modules{j, libraries(o)})})
 	compile := func(q *gojq.Query) (*gojq.Code, error) { return gojq.Compile(q, options...) }
 	code, err := compile(query)
 	if err != nil {
@@ -151,7 +151,7 @@ func slurpJSON(data []byte, order *order) ([]any, error) {
 	d.UseNumber()
 	list := []any{}
 	for {
-		v, err := order.value(d, 0)
+		v, err := order.decode(d, 0)
 		if err == io.EOF {
 			return list, nil
 		} else if err != nil {
@@ -222,9 +222,10 @@ func (in *input) Next() (any, bool) {
 	if event, ok := in.walker.next(); ok {
 		return event, true
 	}
-	j.c.Release(j.c.Reserved)
+	j.c.Release(in.place.charged)
+	in.place.charged = 0
 	in.place.begun = in.place.dec.InputOffset()
-	v, err := j.order.value(in.place.dec, 0)
+	v, err := j.order.decode(in.place.dec, 0)
 	if err == nil && j.o.On("stream") {
 		in.walker.order = j.order
 		if event, leaf := in.walker.start(v); leaf {
@@ -269,6 +270,7 @@ type run struct {
 	values []any
 	indent string
 	order  *order
+	limits *limits
 	in     *input
 	last   any
 	any    bool
@@ -331,11 +333,16 @@ func (j *run) run(in *input) int {
 
 // filter runs the filter on one value and reports whether to go on.
 func (j *run) filter(v any) bool {
-	iter := j.code.RunWithContext(j.c.Ctx, v, j.values...)
+	iter := j.limits.run(j.code, v, j.values)
 	for {
 		out, ok := iter.Next()
 		if !ok {
 			return true
+		}
+		if err := j.limits.failed; err != nil {
+			j.c.Errorf("error (at %s): %s", j.in.at(), err)
+			j.status = 5
+			return false
 		}
 		if err, bad := out.(error); bad {
 			var halt *gojq.HaltError
@@ -344,7 +351,7 @@ func (j *run) filter(v any) bool {
 				if s, ok := halt.Value().(string); ok {
 					j.c.Warnf("%s", s)
 				} else if halt.Value() != nil {
-					j.c.Warnf("%s\n", j.compact(halt.Value(), nil))
+					j.c.Warnf("%s\n", j.text(halt.Value()))
 				}
 				j.status = halt.ExitCode()
 				return false
@@ -354,7 +361,7 @@ func (j *run) filter(v any) bool {
 			var raised gojq.ValueError
 			if errors.As(err, &raised) {
 				if _, ok := raised.Value().(string); !ok && raised.Value() != nil {
-					j.c.Errorf("error (at %s) (not a string): %s", j.in.at(), j.compact(raised.Value(), nil))
+					j.c.Errorf("error (at %s) (not a string): %s", j.in.at(), j.text(raised.Value()))
 					j.status = 5
 					return true
 				}

@@ -35,7 +35,7 @@ var once = regexp.MustCompile(`\b(inputs?|debug|stderr)\b`)
 // serves errors alone, since _at makes no paths.
 func naming(source string, compile func(*gojq.Query) (*gojq.Code, error)) func() *gojq.Code {
 	return sync.OnceValue(func() *gojq.Code {
-		query, err := gojq.Parse(source)
+		query, err := parse(source)
 		if err != nil || once.MatchString(source) {
 			return nil
 		}
@@ -100,7 +100,7 @@ func (j *run) words(err error, v any) string {
 	if !ok || j.naming() == nil {
 		return text
 	}
-	iter := j.naming().RunWithContext(j.c.Ctx, v, j.values...)
+	iter := j.limits.run(j.naming(), v, j.values)
 	for {
 		out, more := iter.Next()
 		if !more {

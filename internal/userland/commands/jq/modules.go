@@ -24,7 +24,7 @@ func (m *modules) LoadModuleWithMeta(name string, meta map[string]any) (*gojq.Qu
 	if err != nil {
 		return nil, err
 	}
-	q, err := gojq.Parse(string(data))
+	q, err := parse(string(data))
 	if err != nil {
 		return nil, fmt.Errorf("%s.jq: %w", name, err)
 	}
@@ -41,7 +41,7 @@ func (m *modules) LoadModuleWithMeta(name string, meta map[string]any) (*gojq.Qu
 func (m *modules) relative(i *gojq.Import, dir string) {
 	at := dir
 	if search, ok := i.Meta.ToValue()["search"].(string); ok {
-		at = within(dir, search)
+		at = inDir(dir, search)
 	}
 	i.Meta = &gojq.ConstObject{KeyVals: []*gojq.ConstObjectKeyVal{{Key: "search", Val: &gojq.ConstTerm{Str: at}}}}
 }
@@ -65,7 +65,7 @@ func (m *modules) find(name, ending string, meta map[string]any) (data []byte, d
 		dirs = append([]string{search}, dirs...)
 	}
 	for _, dir := range dirs {
-		for _, file := range []string{within(dir, name+ending), within(dir, path.Join(name, path.Base(name)+ending))} {
+		for _, file := range []string{inDir(dir, name+ending), inDir(dir, path.Join(name, path.Base(name)+ending))} {
 			if data, err := m.j.c.ReadFile(file); err == nil {
 				return data, path.Dir(file), nil
 			}
@@ -74,8 +74,8 @@ func (m *modules) find(name, ending string, meta map[string]any) (data []byte, d
 	return nil, "", fmt.Errorf("module not found: %s", strings.TrimSuffix(name, ending))
 }
 
-// within returns a path of a directory, or the absolute path itself.
-func within(dir, name string) string {
+// inDir returns a path of a directory, or the absolute path itself.
+func inDir(dir, name string) string {
 	if path.IsAbs(name) {
 		return name
 	}

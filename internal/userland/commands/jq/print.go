@@ -3,6 +3,7 @@ package jq
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"math/big"
@@ -16,15 +17,16 @@ import (
 )
 
 func (j *run) print(v any) {
-	s, isString := v.(string)
-	raw := j.o.On("r") || j.o.On("j") || j.o.On("raw-output0")
-	if !isString || !raw {
-		s = j.json(v)
-	}
 	if j.o.On("seq") {
 		j.c.Print("\x1e")
 	}
-	j.c.Print(s)
+	raw := j.o.On("r") || j.o.On("j") || j.o.On("raw-output0")
+	if s, ok := v.(string); ok && raw {
+		j.c.Print(s)
+	} else {
+		e := encoder{limits: j.limits, order: j.order, w: j.c.Out, indent: j.indent, color: j.o.On("C"), sorted: j.o.On("S"), ascii: j.o.On("a")}
+		e.encode(v, 0)
+	}
 	switch {
 	case j.o.On("raw-output0"):
 		j.c.Print("\x00")
@@ -33,35 +35,71 @@ func (j *run) print(v any) {
 	}
 }
 
-// json is a value as jq prints it.
-func (j *run) json(v any) string {
-	var b strings.Builder
-	j.encode(&b, v, 0)
-	return b.String()
-}
-
 // compact is the function _json: a value's text.
 func (j *run) compact(v any, _ []any) any {
-	plain := run{o: new(command.Options), order: j.order}
-	return plain.json(v)
+	var b strings.Builder
+	e := encoder{limits: j.limits, order: j.order, w: &b}
+	e.encode(v, 0)
+	return or(e.err, b.String())
 }
 
-// functions are those of the command itself, which gojq leaves to it.
+// text is a value's text, for messages.
+func (j *run) text(v any) string {
+	switch v := j.compact(v, nil).(type) {
+	case error:
+		return v.Error()
+	case string:
+		return v
+	}
+	return ""
+}
+
+// functions are those of the command itself, which gojq leaves to it, and those that a
+// rewritten filter calls.
 func (j *run) functions() []gojq.CompilerOption {
 	show := func(raw bool, format string) func(any, []any) any {
 		return func(v any, _ []any) any {
 			s, ok := v.(string)
 			if !ok || !raw {
-				s = j.compact(v, nil).(string)
+				s = j.text(v)
 			}
 			j.c.Out.Flush()
 			j.c.Warnf(format, s)
 			return v
 		}
 	}
+	l := j.limits
 	return []gojq.CompilerOption{
 		gojq.WithFunction("_json", 0, 0, j.compact),
+		gojq.WithFunction("_fromjson", 0, 0, func(v any, _ []any) any {
+			if s, ok := v.(string); ok && l.room(40*len(s)) != nil {
+				return command.ErrMemory
+			} else if r, err := decodeJSON([]byte(s), j.order); ok && err == nil {
+				return []any{r}
+			}
+			return nil
+		}),
+		gojq.WithFunction("_keys", 0, 0, j.order.keys),
 		gojq.WithFunction("_at", 1, 1, at),
+		gojq.WithFunction("_fits", 0, 0, l.fits),
+		gojq.WithFunction("_pair", 1, 1, l.pair),
+		gojq.WithFunction("_path", 0, 0, l.path),
+		gojq.WithFunction("_position", 0, 0, l.position),
+		gojq.WithFunction("_sums", 0, 0, func(v any, _ []any) any {
+			if list, ok := v.([]any); ok && len(list) > 0 {
+				j.order.union(list)
+			}
+			return l.sums(v, nil)
+		}),
+		gojq.WithFunction("_entries", 0, 0, j.order.entries),
+		gojq.WithFunction("_joins", 1, 1, l.joins),
+		gojq.WithFunction("_table", 0, 0, l.table),
+		gojq.WithFunction("_digits", 0, 0, l.digits),
+		gojq.WithFunction("_searches", 2, 2, l.searches),
+		gojq.WithFunction("_room", 1, 1, func(v any, args []any) any {
+			s, _ := v.(string)
+			return or(l.room(args[0].(int)*len(s)), v)
+		}),
 		gojq.WithFunction("debug", 0, 0, show(false, "[\"DEBUG:\",%s]\n")),
 		gojq.WithFunction("stderr", 0, 0, show(true, "%s")),
 		gojq.WithFunction("input_filename", 0, 0, func(any, []any) any {
@@ -79,78 +117,114 @@ func (j *run) functions() []gojq.CompilerOption {
 	}
 }
 
+// encoder writes values as jq prints them.
+type encoder struct {
+	limits               *limits
+	order                *order
+	w                    io.StringWriter // a strings.Builder is charged
+	indent               string
+	color, sorted, ascii bool
+	steps                int
+	err                  error
+}
+
 // colors are the colours of jq 1.6.
 var colors = map[byte]string{'n': "1;30", 'f': "0;39", 't': "0;39", '0': "0;39", 's': "0;32", 'a': "1;39", 'o': "1;39", 'k': "34;1"}
 
-func (j *run) paint(b *strings.Builder, kind byte, s string) {
-	if j.o.On("C") {
-		b.WriteString("\x1b[" + colors[kind] + "m" + s + "\x1b[0m")
+func (e *encoder) paint(kind byte, s string) {
+	if e.color {
+		s = "\x1b[" + colors[kind] + "m" + s + "\x1b[0m"
+	}
+	e.w.WriteString(s)
+}
+
+// goes reports whether to go on.
+func (e *encoder) goes() bool {
+	if e.steps++; e.steps&0xff == 0 && e.err == nil {
+		if b, ok := e.w.(*strings.Builder); ok {
+			e.err = e.limits.room(2 * b.Len())
+		}
+		if e.limits.c.Stopped() {
+			e.err = command.ErrStopped
+		}
+	}
+	return e.err == nil
+}
+
+func (e *encoder) encode(v any, depth int) {
+	if !e.goes() {
 		return
 	}
-	b.WriteString(s)
-}
-
-func (j *run) encode(b *strings.Builder, v any, depth int) {
+	if depth > maxDepth { // as jq has it
+		e.w.WriteString("<skipped: too deep>")
+		return
+	}
 	switch v := v.(type) {
 	case nil:
-		j.paint(b, 'n', "null")
+		e.paint('n', "null")
 	case bool:
-		j.paint(b, "ft"[command.Btoi(v)], strconv.FormatBool(v))
+		e.paint("ft"[command.Btoi(v)], strconv.FormatBool(v))
 	case int:
-		j.paint(b, '0', strconv.Itoa(v))
+		e.paint('0', strconv.Itoa(v))
 	case float64:
-		j.paint(b, '0', float(v))
+		e.paint('0', float(v))
 	case *big.Int:
-		j.paint(b, '0', v.String())
+		e.paint('0', v.String())
 	case json.Number: // of fromjson
-		j.encode(b, numbers(v), depth)
+		e.encode(numbers(v), depth)
 	case string:
-		j.paint(b, 's', j.quoted(v))
+		e.paint('s', e.quoted(v))
 	case []any:
-		j.paint(b, 'a', "[")
-		for i, e := range v {
+		e.paint('a', "[")
+		for i, x := range v {
 			if i > 0 {
-				j.paint(b, 'a', ",")
+				e.paint('a', ",")
 			}
-			j.line(b, depth+1)
-			j.encode(b, e, depth+1)
+			e.line(depth + 1)
+			if e.encode(x, depth+1); e.err != nil {
+				return
+			}
 		}
 		if len(v) > 0 {
-			j.line(b, depth)
+			e.line(depth)
 		}
-		j.paint(b, 'a', "]")
+		e.paint('a', "]")
 	case map[string]any:
-		var keys []string
-		if j.o.On("S") {
-			keys = slices.Sorted(maps.Keys(v))
-		} else {
-			keys = j.order.keysOf(v)
-		}
-		j.paint(b, 'o', "{")
-		for i, k := range keys {
-			if i > 0 {
-				j.paint(b, 'o', ",")
-			}
-			j.line(b, depth+1)
-			j.paint(b, 'k', j.quoted(k))
-			j.paint(b, 'o', ":")
-			if j.indent != "" {
-				b.WriteByte(' ')
-			}
-			j.encode(b, v[k], depth+1)
-		}
-		if len(v) > 0 {
-			j.line(b, depth)
-		}
-		j.paint(b, 'o', "}")
+		e.object(v, depth)
 	}
 }
 
-func (j *run) line(b *strings.Builder, depth int) {
-	if j.indent != "" {
-		b.WriteByte('\n')
+func (e *encoder) object(v map[string]any, depth int) {
+	keys := e.order.keysOf
+	if e.sorted {
+		keys = func(v map[string]any) []string { return slices.Sorted(maps.Keys(v)) }
+	}
+	e.paint('o', "{")
+	for i, k := range keys(v) {
+		if i > 0 {
+			e.paint('o', ",")
+		}
+		e.line(depth + 1)
+		e.paint('k', e.quoted(k))
+		e.paint('o', ":")
+		if e.indent != "" {
+			e.w.WriteString(" ")
+		}
+		if e.encode(v[k], depth+1); e.err != nil {
+			return
+		}
+	}
+	if len(v) > 0 {
+		e.line(depth)
+	}
+	e.paint('o', "}")
+}
+
+func (e *encoder) line(depth int) {
+	if e.indent != "" {
+		e.w.WriteString("\n")
 		for range depth {
-			b.WriteString(j.indent)
+			e.w.WriteString(e.indent)
 		}
 	}
 }
@@ -172,7 +246,7 @@ func float(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-func (j *run) quoted(s string) string {
+func (e *encoder) quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, r := range s {
@@ -191,7 +265,7 @@ func (j *run) quoted(s string) string {
 			b.WriteString(`\f`)
 		case r < ' ' || r == 0x7f:
 			fmt.Fprintf(&b, `\u%04x`, r)
-		case r > 0x7e && j.o.On("a"):
+		case r > 0x7e && e.ascii:
 			if r > 0xffff {
 				r -= 0x10000
 				fmt.Fprintf(&b, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)

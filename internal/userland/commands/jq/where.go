@@ -27,6 +27,8 @@ type place struct {
 	col   int   // bytes before base in its line
 	first int   // lines where the open file begins
 	eof   bool
+
+	charged int64 // for the value in progress
 }
 
 func (j *run) newPlace(names []string) *place {
@@ -58,6 +60,7 @@ func (p *place) Read(b []byte) (n int, err error) {
 	if e := p.c.Reserve(int64(5 * n)); e != nil {
 		return 0, e
 	}
+	p.charged += int64(5 * n)
 	if p.begun > p.base {
 		p.forget(p.begun)
 	}

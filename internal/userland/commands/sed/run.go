@@ -357,6 +357,9 @@ func (s *editor) substitute(cmd *instruction) error {
 		if i > 0 && !cmd.global {
 			break
 		}
+		if i&0xfff == 0xfff && s.c.Stopped() {
+			return command.ErrStopped
+		}
 		if need := 2*len(out) + len(s.space) - held; need > command.CopySize {
 			if err := room(need); err != nil {
 				held -= need

@@ -12,9 +12,9 @@ import (
 
 // exprParser evaluates the operands of expr. A mistake ends the command.
 type exprParser struct {
-	c     *command.Call
-	args  []string
-	last  string // the last operand that was taken
+	c    *command.Call
+	args []string
+	last string // the last operand that was taken
 }
 
 // Expr evaluates an expression.

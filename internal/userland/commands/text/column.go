@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ func Column(c *command.Call) int {
 	l := c.Lines(c.Concat(o.Args), '\n')
 	for line, ok := l.Next(); ok; line, ok = l.Next() {
 		if len(strings.TrimSpace(string(line))) > 0 {
-			c.Must(c.Reserve(int64(len(line)) + 32))
+			c.Must(c.Reserve(int64(len(line)) + rowCost))
 			rows = append(rows, string(line))
 		}
 	}
@@ -33,6 +34,12 @@ func Column(c *command.Call) int {
 	}
 	return c.Status
 }
+
+// rowCost is what a line takes beside its text, and cellCost a cell of a table.
+const (
+	rowCost  = 80
+	cellCost = 32
+)
 
 // columnFill prints rows in as many columns as fit.
 func columnFill(c *command.Call, o *command.Options, rows []string) {
@@ -85,6 +92,7 @@ func columnTable(c *command.Call, o *command.Options, rows []string) {
 		if sep != "" {
 			cells = func(s string) []string { return splitAny(s, sep) }
 		}
+		c.Must(c.Reserve(cellCost * int64(1+strings.Count(r, cmp.Or(sep, " ")))))
 		row := cells(r)
 		if limit > 0 && len(row) > limit {
 			row = append(row[:limit-1], lastCell(r, sep, limit))
@@ -110,6 +118,9 @@ func columnTable(c *command.Call, o *command.Options, rows []string) {
 	}
 	between := o.Value("o", "  ")
 	for _, r := range table {
+		if c.Stopped() {
+			return
+		}
 		for i, cell := range r {
 			blanks := strings.Repeat(" ", widths[i]-len([]rune(cell)))
 			if right(i) {

@@ -89,6 +89,11 @@ func Sort(c *command.Call) int {
 		case err != nil:
 			return c.Die(2, "cannot read: %s: %s", command.Quotef(name), command.Text(err))
 		}
+		if all == nil {
+			all = lines
+			continue
+		}
+		c.Must(c.Reserve(int64(24 * len(all))))
 		all = append(all, lines...)
 	}
 	s.sort(c, all)

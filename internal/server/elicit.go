@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"go.uber.org/zap"
+
+	"coderunner/runners"
+)
+
+// withAsker returns a context of a request, with the user who can be asked in the
+// answer to it. A nil write cannot send requests.
+func (s *Server) withAsker(ctx context.Context, c *conn, m *message, write writeFunc) context.Context {
+	var a asker
+	switch {
+	case !s.ask || m.Method != string(mcp.MethodToolsCall):
+		return ctx
+	case m.modern():
+		a = &dialogue{parked: &s.parked, run: s.runIn}
+	case write != nil:
+		a = &requester{c, write}
+	default:
+		return ctx
+	}
+	return context.WithValue(ctx, askerKey{}, a)
+}
+
+// askFor sets the Ask of a call's program, if there is a user who can be asked.
+func (s *Server) askFor(ctx context.Context, req *runners.Request) {
+	a, _ := ctx.Value(askerKey{}).(asker)
+	if a == nil || !elicits(clientCapabilities(ctx)) {
+		return
+	}
+	progress := req.Progress
+	req.Ask = func(run context.Context, host string, port uint16) (bool, error) {
+		progress.Report(runners.Progress{Phase: askPhase, Item: fmt.Sprintf("%s:%d", host, port)})
+		defer progress.Report(runners.Progress{Phase: "run"})
+		run, cancel := context.WithTimeoutCause(run, askTime, errNoAnswer)
+		defer cancel()
+		stop := context.AfterFunc(ctx, cancel)
+		defer stop()
+		allow, err := a.allows(run, host, port)
+		s.log.Info("the user was asked", zap.String("host", host), zap.Uint16("port", port), zap.Bool("allow", allow), zap.Error(err))
+		return allow, err
+	}
+}
+
+// converse runs the program of a call, or goes on with the one that waits for its
+// answer, until it ends or has a question.
+func (s *Server) converse(ctx context.Context, p *params) (call programCall, out *runners.Outcome, asks *mcp.CallToolResult, err error) {
+	d, asks, err := s.resume(p)
+	if err != nil || asks != nil {
+		return call, nil, asks, err
+	}
+	if d == nil {
+		if call, err = s.parseArguments(p); err != nil {
+			return call, nil, nil, err
+		}
+		if d, _ = ctx.Value(askerKey{}).(*dialogue); d == nil || !elicits(clientCapabilities(ctx)) {
+			out, err = s.runIn(ctx, call.Call)
+			return call, out, nil, err
+		}
+		d.call, d.arguments = call, p.Arguments
+		d.begin(ctx)
+	}
+	out, asks, err = d.next(ctx)
+	return d.call, out, asks, err
+}
+
+// resume hands an answer to the run that waits for it and returns the run. Without the
+// answer, it returns a result that asks again; without a state, nothing.
+func (s *Server) resume(p *params) (*dialogue, *mcp.CallToolResult, error) {
+	if len(p.RequestState) == 0 || string(p.RequestState) == "null" {
+		return nil, nil, nil
+	}
+	var state string
+	_ = json.Unmarshal(p.RequestState, &state) // what is no string is not known
+	if p.Arguments == nil {
+		p.Arguments = map[string]json.RawMessage{}
+	}
+	r := s.parked.take(state, p.Arguments)
+	if r == nil {
+		return nil, nil, errQuestionClosed
+	}
+	answer, ok := p.InputResponses[inputKey]
+	if !ok {
+		if asks := s.parked.add(r.dialogue, r.asked); asks != nil {
+			return nil, asks, nil
+		}
+	}
+	r.asked.answer <- func() (bool, error) { return decision(answer) }
+	return r.dialogue, nil, nil
+}
+
+// describeAsk returns a filter of tools/list that tells the model of a user who can be
+// asked.
+func (s *Server) describeAsk(c Config) func(context.Context, []mcp.Tool) []mcp.Tool {
+	end := "Permissions: " + permissions(c.Policy) + ".\n"
+	return func(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
+		if !s.ask || c.Policy.Net.All || c.Policy.DenyNet.All || !elicits(clientCapabilities(ctx)) {
+			return tools
+		}
+		tools = slices.Clone(tools)
+		for i := range tools {
+			tools[i].Description = strings.Replace(tools[i].Description, end, end+"Hosts without permission: connect; the user is asked.\n", 1)
+		}
+		return tools
+	}
+}

@@ -1,0 +1,216 @@
+package install
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/process"
+)
+
+// What npm and bundlers find in a registry or a package and Deno does not:
+// packages for other systems that need not be there, and modules without their
+// ending.
+
+const (
+	ManifestName = "package.json" // in a prepared directory, with overrides
+
+	maxSkips = 8 // rounds in which packages for other systems are skipped
+)
+
+// override writes the versions that Deno shall take of packages whose range no
+// specifier can express, or that are for other systems and of no matter, and what it
+// shall take instead of others.
+func (i *Installation) override(dir string) error {
+	all := maps.Clone(i.instead)
+	for name, version := range i.Overrides {
+		all[name] = version
+	}
+	b, err := json.Marshal(map[string]any{"overrides": all})
+	if err != nil {
+		panic(err) // maps of strings always marshal
+	}
+	files := map[string][]byte{ManifestName: b}
+	if i.deps.Config == nil {
+		files[process.ConfigName] = []byte("{}") // without one Deno does not read the manifest
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return fmt.Errorf("prepare packages: %w", err)
+		}
+	}
+	return nil
+}
+
+// Skip reports whether the failure that a message is about is the lack of a version
+// of a package for another system, which npm ignores. If so, any version will do,
+// since it is not fetched; the same goes for all others of its scope.
+func (i *Installation) Skip(message string) bool {
+	name := deps.Unversioned(message)
+	if name == "" || i.Overrides[name] != "" || !i.foreign(name) {
+		return false
+	}
+	i.Overrides[name] = "*"
+	scope, _, scoped := strings.Cut(name, "/")
+	if !scoped {
+		return true
+	}
+	siblings, _ := os.ReadDir(filepath.Join(i.RegistryDir(), PackagePath(scope)))
+	for _, e := range siblings[:min(len(siblings), 100)] {
+		if other := scope + "/" + e.Name(); i.Overrides[other] == "" && i.foreign(other) {
+			i.Overrides[other] = "*"
+		}
+	}
+	return true
+}
+
+// Platform matches the end of the name of a package that has the machine code of
+// another one for one system.
+var Platform = regexp.MustCompile(`[-/](linux|darwin|win32|freebsd|android)-.*$`)
+
+// foreign reports whether no version of a package is for this system, or none is needed,
+// by its name and what the registry told Deno about it.
+func (i *Installation) foreign(name string) bool {
+	if strings.Contains(name, "-musl") {
+		return true // Deno is built for glibc, and its cache does not keep "libc"
+	}
+	if Platform.MatchString(name) || strings.HasSuffix(name, "-wasm32-wasi") {
+		return true // optional, and published after what needs it or not at all
+	}
+	var about struct {
+		Versions map[string]deps.System `json:"versions"`
+	}
+	if err := process.ReadJSON(filepath.Join(i.RegistryDir(), PackagePath(name), "registry.json"), &about); err != nil || len(about.Versions) == 0 {
+		return false
+	}
+	for _, v := range about.Versions {
+		if v.Meant() {
+			return false
+		}
+	}
+	return true
+}
+
+// elsewhere returns a *[deps.FailedError] if the program itself names packages that are
+// for other systems, such as fsevents.
+func (i *Installation) elsewhere(lock *deps.LockFile) error {
+	e := &deps.FailedError{}
+	for _, t := range i.deps.Targets {
+		p, ok := deps.Split(t.Specifier)
+		for key, entry := range lock.NPM {
+			if ok && strings.HasPrefix(key, p.Name+"@") && len(entry.OS) > 0 && !entry.Meant() {
+				e.Failures = append(e.Failures, deps.Failure{Target: t, Reason: "it is for other systems only (" + strings.Join(entry.OS, ", ") + ")"})
+				break
+			}
+		}
+	}
+	if len(e.Failures) == 0 {
+		return nil
+	}
+	return e
+}
+
+// older returns the packages that the program names without a version and of which the
+// lock has another than the newest, unless a package is for those of an older one (as a
+// peer), in the directories of all.
+func (i *Installation) older(lock *deps.LockFile, dirs []string) (names []string) {
+	peers := map[string]string{}
+	for _, t := range i.deps.Targets {
+		p, ok := deps.Split(t.Specifier)
+		exact, err := lock.Pin(i.deps, t.Specifier)
+		have, pinned := deps.Split(exact)
+		if !ok || err != nil || !pinned || p.Registry != "npm" || p.Version != "" || slices.Contains(names, p.Name) {
+			continue
+		}
+		var about struct {
+			Tags struct{ Latest string } `json:"dist-tags"`
+		}
+		if err := process.ReadJSON(filepath.Join(i.RegistryDir(), PackagePath(p.Name), "registry.json"), &about); err != nil || about.Tags.Latest == have.Version {
+			continue
+		}
+		if len(peers) == 0 {
+			peers = peersOf(dirs)
+		}
+		if peers[p.Name] == "" && about.Tags.Latest != "" {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// peersOf returns the packages that those in directories want beside them.
+func peersOf(dirs []string) map[string]string {
+	all := map[string]string{"": ""}
+	for _, dir := range dirs {
+		var about struct{ PeerDependencies map[string]string }
+		if process.ReadJSON(filepath.Join(dir, ManifestName), &about) == nil {
+			maps.Copy(all, about.PeerDependencies)
+		}
+	}
+	return all
+}
+
+// completeMap adds to the import map of a prepared directory what only the packages tell: the
+// endings of modules that are named without, in packages that do not list what they
+// export, and which of them were compiled to CommonJS.
+func (i *Installation) completeMap(dir string, lock *deps.LockFile) error {
+	added := false
+	for _, t := range i.deps.Targets {
+		exact, err := lock.Pin(i.deps, t.Specifier)
+		p, ok := deps.Split(exact)
+		if err != nil || !ok || p.Registry != "npm" {
+			continue
+		}
+		for _, unpacked := range i.PackageDirs([]runners.Package{{Name: p.Name, Version: p.Version, Source: "npm"}}) {
+			if p.Path == "" {
+				if hasInnerDefault(unpacked) {
+					i.deps.Bridge(t)
+					added = true
+				}
+			} else if ending := EndingOf(unpacked, p.Path); ending != "" {
+				i.deps.Complete(t, ending)
+				added = true
+			}
+		}
+	}
+	if !added {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(dir, process.MapName), i.deps.Map.JSON(), 0o600)
+}
+
+// EndingOf returns what is missing at the end of the path of a module in a package,
+// "" if nothing is.
+//
+// Source: LOAD_AS_FILE and LOAD_AS_DIRECTORY in Node's documentation of require().
+func EndingOf(dir, path string) string {
+	var about struct {
+		Exports any    `json:"exports"`
+		Main    string `json:"main"`
+	}
+	if err := process.ReadJSON(filepath.Join(dir, ManifestName), &about); err != nil || about.Exports != nil {
+		return ""
+	}
+	endings := []string{"", ".js", ".mjs", ".cjs", ".json"}
+	name := filepath.Join(dir, filepath.FromSlash(path))
+	if err := process.ReadJSON(filepath.Join(name, ManifestName), &about); err == nil && filepath.IsLocal(filepath.Join(".", filepath.FromSlash(path), about.Main)) {
+		main := "/" + filepath.ToSlash(filepath.Clean(about.Main)) // perhaps of a directory beside it
+		endings = append(endings, main, main+".js")
+	}
+	endings = append(endings, "/index.js", "/index.mjs", "/index.cjs")
+	n := slices.IndexFunc(endings, func(ending string) bool {
+		info, err := os.Stat(name + ending)
+		return err == nil && info.Mode().IsRegular()
+	})
+	if n < 0 {
+		return ""
+	}
+	return endings[n]
+}

@@ -1,0 +1,48 @@
+package process
+
+import (
+	"coderunner/cache"
+	"coderunner/internal/netpolicy"
+	"coderunner/runners"
+
+	"go.uber.org/zap"
+)
+
+// Config configures a [Runner].
+type Config struct {
+	// Cache is where Deno and packages are kept. The caller closes it, after
+	// the Runner.
+	Cache *cache.Cache
+
+	// Policy is what programs may touch.
+	Policy runners.Policy
+
+	// Network is what the network of programs is made of, besides the policy.
+	Network netpolicy.Options
+
+	// Binary is a Deno to use instead of the pinned one: a path, or a name
+	// that is looked up. "" is the pinned one.
+	Binary string
+
+	// NPMRegistry and JSRURL replace the public registries if not "".
+	NPMRegistry, JSRURL string
+
+	// Offline forbids fetching anything.
+	Offline bool
+
+	// Env has the variables for the network: proxies and certificates. The trusted
+	// phase gets them, and programs that may use the network do, except proxies
+	// with a password.
+	Env map[string]string
+
+	// Ahead is the most idle processes that are kept, of about 9 MiB each. 0 is
+	// none, which is right for one run.
+	Ahead int
+
+	// Memory is the limit that requests will probably have, in bytes. Warm starts
+	// an idle process for it. 0 is the default limit.
+	Memory int64
+
+	// Log gets the errors of this package. nil is none.
+	Log *zap.Logger
+}

@@ -1,0 +1,220 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"coderunner/internal/procdir"
+	"coderunner/internal/process"
+	"coderunner/internal/sandbox"
+	"coderunner/runners"
+	"coderunner/runners/deno/codecache"
+
+	"go.uber.org/zap"
+)
+
+// guarded reports whether the kernel denies the process writes to its DENO_DIR, so
+// that the next run can use it.
+func (in *Instance) guarded() bool {
+	p := in.policy()
+	return !Unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(in.RunDirs.Path)
+}
+
+// arrange makes the DENO_DIR of the instance.
+func (in *Instance) arrange() error {
+	ready := in.Variant.Ready
+	in.cold = ready.NPM
+	for name, wanted := range map[string]bool{MapName: ready.MapsFiles, ConfigName: ready.Config} {
+		if !wanted {
+			continue
+		}
+		// The addresses in it are relative to its own path.
+		text, err := os.ReadFile(filepath.Join(ready.Dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(in.Dir.Path, name), text, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("copy the prepared %s: %w", name, err)
+		}
+	}
+	if err := in.Dir.link(in.DenoDir); err != nil {
+		// Some systems restrict symbolic links. Deno then writes to its cache, where
+		// that is allowed.
+		in.Log.Debug("Deno has no directory of its own for a run", zap.Error(err))
+		in.OwnDir, in.coded = in.DenoDir, true
+		return nil
+	}
+	in.OwnDir = in.Dir.denoDir()
+	master := ""
+	if !in.Variant.Making { // that one fills new databases
+		if master = in.Databases(in.Variant); master == "" {
+			return nil // Deno has its databases in memory
+		}
+		in.cold = false
+	}
+	if err := codecache.Copy(master, in.Dir.Code()); err != nil {
+		return fmt.Errorf("copy Deno's databases: %w", err)
+	}
+	in.coded = true
+	return nil
+}
+
+// startLimit bounds the start of a process, up to its readiness.
+const startLimit = 30 * time.Second
+
+// Launch starts a Deno in the background. It is killed if ctx ends before it is
+// ready.
+func (l *Launcher) Launch(ctx context.Context, v Variant) *Instance {
+	in := &Instance{Launcher: l, Variant: v, Launched: time.Now(), started: make(chan struct{})}
+	l.Background.Go(func() {
+		defer close(in.started)
+		in.err = in.start(ctx)
+	})
+	return in
+}
+
+// start starts the process and waits until it is ready.
+func (in *Instance) start(ctx context.Context) error {
+	var err error
+	if in.Dir, err = in.RunDirs.Take(); err != nil {
+		return err
+	}
+	if err := in.arrange(); err != nil {
+		return err
+	}
+	report, err := process.MakePipe(in.Dir.Report())
+	if err != nil {
+		return err
+	}
+	if in.Variant.Session {
+		in.Orders, err = process.OpenPipe(in.Dir.orders())
+	}
+	if err == nil {
+		in.Process, err = in.exec()
+	}
+	if err != nil {
+		if report != nil {
+			report.Close()
+		}
+		in.Orders.Close()
+		return err
+	}
+	in.Process.Report = report
+	stop := context.AfterFunc(ctx, func() { in.Process.Kill(process.StopContext) })
+	defer stop()
+	if err := in.configure(); err != nil {
+		in.Process.Kill("not ready")
+		stderr := runners.NewCapture(runners.DefaultOutput)
+		var readers sync.WaitGroup
+		readers.Go(func() { in.Process.Copy(stderr, in.Process.Stderr) })
+		in.Process.Wait(&readers)
+		in.Process = nil
+		words, _ := stderr.Text()
+		return fmt.Errorf("start Deno %s: %w%s", in.Version, err, LastLines(words))
+	}
+	return nil
+}
+
+// compiled returns where Deno puts the compiled TypeScript of the program.
+func (in *Instance) compiled() string {
+	if in.OwnDir == in.DenoDir {
+		return in.GenDir(in.Dir.Work())
+	}
+	return in.Dir.gen()
+}
+
+// exec starts the process.
+func (in *Instance) exec() (*process.Process, error) {
+	may := in.Confinement()
+	env, _ := in.runEnv(in.policy(), in.OwnDir, in.Dir.Temp())
+	env = append(env, in.interceptEnv()...)
+	input := ""
+	if in.Variant.Session {
+		input = in.Dir.stdin()
+	}
+	return process.Start(process.Command{
+		Path: in.Variant.Binary, Args: in.commandLine(), Dir: in.Dir.Work(), Env: env, Spec: may, Group: may != nil,
+		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle,
+	})
+}
+
+// configure sends the process its setup, waits for the byte that reports it
+// ready, and limits it.
+func (in *Instance) configure() error {
+	if err := WriteFrame(in.Process.Stdin, in.setup()); err != nil && !errors.Is(err, os.ErrClosed) {
+		// It may have died; its stderr explains why.
+		in.Log.Debug("Deno does not read its stdin", zap.Error(err))
+	}
+	if err := in.Process.Stdout.ReadFull(make([]byte, 1), startLimit); err != nil {
+		return err
+	}
+	in.Before = in.Process.Usage()
+	if err := in.Process.Limit(in.Variant.Memory); err != nil {
+		in.warnOnce.Do(func() { in.Log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
+	}
+	return nil
+}
+
+// WriteFrame writes v as JSON after its length in eight hexadecimal digits.
+func WriteFrame(w io.Writer, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and numbers always marshal
+	}
+	_, err = fmt.Fprintf(w, "%08x%s", len(b), b)
+	return err
+}
+
+// Discard ends an instance without orders, in the background.
+func (in *Instance) Discard() {
+	in.Background.Go(func() {
+		<-in.started
+		if in.Process != nil {
+			in.Process.Kill("not used")
+			in.Process.Wait(new(sync.WaitGroup))
+		}
+		in.Clear()
+	})
+}
+
+// Leave cleans up after a run in the background, since the process may still be
+// ending.
+func (in *Instance) Leave() {
+	in.Background.Go(func() {
+		<-in.Process.End()
+		in.Clear()
+	})
+}
+
+// Clear removes the instance's files. The process must have ended.
+func (in *Instance) Clear() {
+	in.Orders.Close() // a nil file returns an error, ignored
+	in.Guard.Close()
+	if in.Dir == nil {
+		return
+	}
+	// A live process that left the group may have the directories open.
+	keep := sandbox.Probe().Name == sandbox.Full && !Unconfined(in.Config.Policy)
+	if !in.guarded() {
+		in.Dir.linked = false
+		_ = procdir.RemoveAll(in.Dir.denoDir()) // the next run tries again
+	}
+	if in.OwnDir == in.DenoDir {
+		// Deno keeps compiled TypeScript by the file's path, and that of modules
+		// without a path by their digest.
+		gen := filepath.Join(in.DenoDir, "gen")
+		for _, dir := range []string{in.GenDir(in.Dir.Work()), filepath.Join(gen, "blob"), filepath.Join(gen, "data")} {
+			_ = os.RemoveAll(dir) // best effort: the next run tries again
+		}
+	}
+	if err := in.Dir.GiveBack(keep); err != nil {
+		in.Log.Warn("the directory of a run cannot be removed", zap.Error(err))
+	}
+}

@@ -1,0 +1,361 @@
+package process
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"coderunner/internal/procdir"
+	"coderunner/internal/project"
+	"coderunner/runners"
+	"coderunner/runners/deno/standins"
+)
+
+// BasePrefix begins the names of Runners' directories in the system's temporary
+// directory.
+const BasePrefix = "coderunner-deno-"
+
+// runDirs provides a private directory for each run. Names are reused, since each
+// has its DENO_DIR, and so are the emptied directories, if no process can have
+// one open.
+//
+//	<base>/          see internal/procdir
+//	├── bootstrap.js, bootstrap-….js
+//	├── deno/        ours alone: see denodir.go
+//	└── r0/          one run
+//	    ├── work/    the working directory: the program and its files
+//	    ├── tmp/     TMPDIR
+//	    ├── gen/     compiled TypeScript
+//	    ├── code/    Deno's databases, if the run has packages
+//	    ├── report   a pipe: what the bootstrap reports
+//	    └── orders, stdin  pipes of a session's process
+type runDirs struct {
+	Path string
+	dir  *procdir.Dir // base
+
+	mu   sync.Mutex
+	free []*RunDir
+	Next int
+}
+
+// OpenRunDirs makes the base directory and removes those of dead processes.
+//
+// The root, if there is one, is a certificate that programs trust.
+func OpenRunDirs(root []byte) (*runDirs, error) {
+	temp, err := filepath.EvalSymlinks(os.TempDir()) // Deno tells programs the real path
+	if err != nil {
+		return nil, fmt.Errorf("locate the directory for runs: %w", err)
+	}
+	dir, err := procdir.Make(temp, BasePrefix)
+	if err != nil {
+		return nil, err
+	}
+	f := &runDirs{Path: dir.Path(), dir: dir}
+	err = os.Mkdir(f.Private(), 0o700)
+	if err == nil {
+		err = os.WriteFile(f.Seal(), []byte(sealSource), 0o600)
+	}
+	for name, more := range bootstraps {
+		if err == nil {
+			source := testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + builtinsSource + blameSource + tempSource + more + bootstrapSource
+			err = os.WriteFile(filepath.Join(f.Path, name), []byte(source), 0o600)
+		}
+	}
+	if err == nil && root != nil {
+		err = os.WriteFile(f.root(), root, 0o600)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("fill the directory for runs: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+// The names in the base directory.
+const (
+	ownName  = "deno"
+	sealName = "seal.js" // in ownName
+	rootName = "root.pem"
+
+	// The bootstraps.
+	aloneName    = "bootstrap.js"
+	packagesName = "bootstrap-packages.js"
+	sessionName  = "bootstrap-session.js"
+)
+
+// bootstraps has the parts of a bootstrap that only some processes need, by its name. Each
+// process reads all of its own, which for 30 KiB takes a millisecond.
+var bootstraps = map[string]string{
+	aloneName:    "",
+	packagesName: standins.Source(),
+	sessionName:  standins.Source() + sessionSource + modulesSource,
+}
+
+// bootstrap returns the path of a variant's main module.
+func (f *runDirs) bootstrap(v Variant) string {
+	name := aloneName
+	switch {
+	case v.Session:
+		name = sessionName
+	case v.Ready.Dir != "":
+		name = packagesName
+	}
+	return filepath.Join(f.Path, name)
+}
+
+// scripts returns the paths of what every process runs.
+func (f *runDirs) scripts() (all []string) {
+	for name := range bootstraps {
+		all = append(all, filepath.Join(f.Path, name))
+	}
+	return append(all, f.Private())
+}
+
+func (f *runDirs) Private() string { return filepath.Join(f.Path, ownName) }
+func (f *runDirs) root() string    { return filepath.Join(f.Path, rootName) }
+func (f *runDirs) Seal() string    { return filepath.Join(f.Private(), sealName) }
+
+func (f *runDirs) Close() error {
+	if err := f.dir.Remove(); err != nil {
+		return fmt.Errorf("remove the directory for runs: %w", err)
+	}
+	return nil
+}
+
+// RunDir is the private directory of one run.
+type RunDir struct {
+	of   *runDirs
+	Path string        // base/rN
+	made []fs.FileInfo // of dirs when they were made; nil if there are none
+
+	linked bool           // denoDir is as link made it
+	Placed project.Placed // in work
+}
+
+func (f *RunDir) Work() string   { return filepath.Join(f.Path, "work") }
+func (f *RunDir) Temp() string   { return filepath.Join(f.Path, "tmp") }
+func (f *RunDir) gen() string    { return filepath.Join(f.Path, "gen") }
+func (f *RunDir) Code() string   { return filepath.Join(f.Path, "code") }
+func (f *RunDir) Report() string { return filepath.Join(f.Path, "report") }
+func (f *RunDir) orders() string { return filepath.Join(f.Path, "orders") }
+func (f *RunDir) stdin() string  { return filepath.Join(f.Path, "stdin") }
+
+// denoDir returns the run's DENO_DIR, which is outside its directory.
+func (f *RunDir) denoDir() string { return filepath.Join(f.of.Private(), filepath.Base(f.Path)) }
+
+// Dirs returns the run's directories, parents first.
+func (f *RunDir) Dirs() []string { return []string{f.Path, f.Work(), f.Temp(), f.gen()} }
+
+// Take returns an empty directory. The caller calls giveBack.
+func (f *runDirs) Take() (*RunDir, error) {
+	f.mu.Lock()
+	var d *RunDir
+	if n := len(f.free); n > 0 {
+		d, f.free = f.free[n-1], f.free[:n-1]
+	} else {
+		d = &RunDir{of: f, Path: filepath.Join(f.Path, "r"+strconv.Itoa(f.Next))}
+		f.Next++
+	}
+	f.mu.Unlock()
+	if d.made != nil {
+		return d, nil
+	}
+	if err := d.make(); err != nil {
+		_ = procdir.RemoveAll(d.Path)
+		return nil, err
+	}
+	return d, nil
+}
+
+func (f *RunDir) make() error {
+	for _, dir := range f.Dirs() {
+		err := os.Mkdir(dir, 0o700)
+		if err != nil {
+			return fmt.Errorf("make the working directory: %w", err)
+		}
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return fmt.Errorf("make the working directory: %w", err)
+		}
+		f.made = append(f.made, info)
+	}
+	return nil
+}
+
+// GiveBack empties or removes the directory, which no process may use any more.
+// Keep reports that no process has it open either, so it stays for the next run.
+// The name of a directory that cannot be removed is not reused.
+func (f *RunDir) GiveBack(keep bool) error {
+	if !keep || f.empty() != nil {
+		f.made = nil
+		if err := procdir.RemoveAll(f.Path); err != nil {
+			return fmt.Errorf("remove the working directory: %w", err)
+		}
+	}
+	f.Placed = nil
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	f.of.free = append(f.of.free, f)
+	return nil
+}
+
+var ErrReplaced = errors.New("it was replaced")
+
+// empty removes everything but dirs, which must still be those that make made.
+func (f *RunDir) empty() error {
+	if len(f.made) != len(f.Dirs()) {
+		return ErrReplaced
+	}
+	for i, dir := range f.Dirs() {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		if !os.SameFile(info, f.made[i]) || info.Mode() != f.made[i].Mode() {
+			return ErrReplaced
+		}
+		if err := emptyDir(dir, f.Dirs()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptyDir removes the entries of a directory, except some.
+func emptyDir(dir string, except []string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if name := filepath.Join(dir, e.Name()); !slices.Contains(except, name) {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Write writes the program and the request's files, which are checked, into the
+// working directory.
+func (f *RunDir) Write(main, source string, files []runners.File) error {
+	root := f.Open()
+	if root == nil {
+		return ErrReplaced
+	}
+	defer root.Close()
+	return runners.Directory{Root: root}.Write(append([]runners.File{{Path: main, Data: []byte(source)}}, files...)...)
+}
+
+// Place puts a project into the working directory.
+func (f *RunDir) Place(l *project.Layout) (err error) {
+	root := f.Open()
+	if root == nil {
+		return ErrReplaced
+	}
+	defer root.Close()
+	f.Placed, err = l.Place(root)
+	return err
+}
+
+// Restamp takes files of the project that were written once more, with their edits, for what
+// the project has.
+func (f *RunDir) Restamp(files []runners.File) {
+	root := f.Open()
+	if root == nil {
+		return
+	}
+	defer root.Close()
+	for _, file := range files {
+		f.Placed.Restamp(root, file.Path)
+	}
+}
+
+// Left returns what a program left in its working directory, if that is still the
+// one that it was given.
+func (f *RunDir) Left(s *runners.Session, own runners.File, given []runners.File) (runners.Left, error) {
+	root := f.Open()
+	if root == nil {
+		return runners.Left{}, nil
+	}
+	defer root.Close()
+	return runners.LeftIn(f.Placed.Changed(runners.Directory{Root: root}), s, own, given)
+}
+
+// Remove removes a program's own file.
+func (f *RunDir) Remove(main string) {
+	if root := f.Open(); root != nil {
+		_ = root.Remove(main) // it may have removed it
+		root.Close()
+	}
+}
+
+// Open opens the working directory. It returns nil if a program has removed or
+// replaced it, maybe by a symlink.
+func (f *RunDir) Open() *os.Root {
+	root, err := os.OpenRoot(f.Work())
+	if err != nil {
+		return nil
+	}
+	if info, err := root.Stat("."); err != nil || len(f.made) < 2 || !os.SameFile(info, f.made[1]) {
+		root.Close()
+		return nil
+	}
+	return root
+}
+
+// FileURL returns the URL of an absolute path, as Deno writes it.
+func FileURL(name string) string {
+	p := filepath.ToSlash(name)
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p // C:/…
+	}
+	return (&url.URL{Scheme: "file", Path: p}).String()
+}
+
+//go:embed bootstrap/bootstrap.js
+var bootstrapSource string
+
+//go:embed bootstrap/tests.js
+var testsSource string
+
+//go:embed bootstrap/display.js
+var displaySource string
+
+//go:embed bootstrap/host.js
+var hostSource string
+
+//go:embed bootstrap/network.js
+var networkSource string
+
+//go:embed bootstrap/temp.js
+var tempSource string
+
+//go:embed bootstrap/blame.js
+var blameSource string
+
+//go:embed bootstrap/likenode.js
+var likenodeSource string
+
+//go:embed bootstrap/sites.js
+var sitesSource string
+
+//go:embed bootstrap/session.js
+var sessionSource string
+
+//go:embed bootstrap/modules.js
+var modulesSource string
+
+//go:embed bootstrap/builtins.js
+var builtinsSource string
+
+//go:embed bootstrap/seal.js
+var sealSource string
