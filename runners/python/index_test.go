@@ -52,6 +52,8 @@ type indexFile struct {
 }
 
 func newIndex(t *testing.T) *index {
+	t.Helper()
+	pyodidetest.Cache(t) // or skips: what asks the index needs an interpreter
 	x := &index{t: t, files: map[string][]indexFile{}, bodies: map[string][]byte{}}
 	x.server = httptest.NewServer(http.HandlerFunc(x.serve))
 	t.Cleanup(x.server.Close)
