@@ -27,6 +27,7 @@ import (
 // command uses. Standard output is buffered; it is flushed before a message
 // goes to standard error, before a child starts and at the end.
 type Call struct {
+	Memory
 	Ctx            context.Context
 	Process        *kernel.Process
 	FS             *memfs.FS
@@ -36,17 +37,15 @@ type Call struct {
 	Dir            string
 	Out            *bufio.Writer
 
-	stdin    *bufio.Reader // made by the first use of In
-	Status   int           // what end returns if nothing worse happened
-	Reserved int64         // bytes charged to the file system's budget
-	stack    int           // bytes of the stack that are charged
-	Files    []io.Closer   // closed at the end
+	stdin  *bufio.Reader // made by the first use of In
+	Status int           // what end returns if nothing worse happened
+	Files  []io.Closer   // closed at the end
 }
 
 // Run runs a command as a process: run's result is the exit status unless the
 // output could not be written.
 func Run(ctx context.Context, p *kernel.Process, name, synopsis, help string, run func(*Call) int) int {
-	c := &Call{Ctx: ctx, Process: p, FS: p.FS(), Name: name, synopsis: synopsis, help: help, Dir: p.Dir, stack: stackStep}
+	c := &Call{Ctx: ctx, Process: p, FS: p.FS(), Name: name, synopsis: synopsis, help: help, Dir: p.Dir, Memory: Memory{fs: p.FS(), stack: &p.Stack, charged: stackStep}}
 	if len(p.Args) > 0 {
 		c.Args = p.Args[1:]
 	}
@@ -187,57 +186,9 @@ func (c *Call) Env(name string) string {
 	return value
 }
 
-// Reserve charges n bytes that the command is about to hold.
-func (c *Call) Reserve(n int64) error {
-	if !c.FS.Reserve(n) {
-		return ErrMemory
-	}
-	c.Reserved += n
-	return nil
-}
-
-// Enter counts a level of a recursion that takes frame bytes of the stack, of which
-// there is one count for all that recurses in the process. If the result is nil, the
-// caller calls Leave with the same number.
-func (c *Call) Enter(frame int) error {
-	stack := &c.Process.Stack
-	if !stack.Enter(frame) {
-		return ErrDeep
-	}
-	if stack.Used() > c.stack {
-		if err := c.Reserve(stackStep); err != nil {
-			stack.Leave(frame)
-			return err
-		}
-		c.stack += stackStep
-	}
-	return nil
-}
-
-// Leave ends a level of a recursion.
-func (c *Call) Leave(frame int) { c.Process.Stack.Leave(frame) }
-
-// stackStep is how many bytes of the stack are charged at once.
-const stackStep = 1 << 20
-
-// Room reports whether n more bytes could be reserved, for what is garbage soon.
-func (c *Call) Room(n int) error {
-	err := c.Reserve(int64(n))
-	if err == nil {
-		c.Release(int64(n))
-	}
-	return err
-}
-
 // Limits returns those of the command's regular expressions.
 func (c *Call) Limits() regex.Limits {
 	return regex.Limits{Ctx: c.Ctx, Hold: func(n int) error { return c.Reserve(int64(n)) }}
-}
-
-// Release gives back n of the reserved bytes.
-func (c *Call) Release(n int64) {
-	c.FS.Unreserve(n)
-	c.Reserved -= n
 }
 
 // end flushes the output and returns the exit status: that of a process killed
