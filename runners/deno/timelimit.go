@@ -23,6 +23,7 @@ func (j *job) attend(ctx context.Context, in *process.Instance, load bool) *endi
 	p := in.Process
 	in.Guard.SetRun(j.net)
 	end := j.newEnding(in)
+	j.drip = nil
 	if _, ok := j.req.Stdin.(runners.Peeker); ok && !load && !in.Variant.Session && p.Stdin.Narrow() == nil {
 		j.drip = &drip{s: &j.stdin, p: p}
 	}
