@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/userland/shell/parse"
 )
 
 // Python is what the text of a script shows of Python: programs in here-documents
@@ -30,7 +32,7 @@ var (
 // FindPython returns the Python in a script, nil if it starts none. It runs nothing,
 // so that what is made while the script runs is not found.
 func FindPython(code string) *Python {
-	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(code), "")
+	f, err := parse.File(code)
 	if err != nil {
 		return nil // the run says why
 	}

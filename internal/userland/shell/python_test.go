@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,17 @@ func TestFindPython(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, FindPython(code)); diff != "" {
 			t.Errorf("%s: %s", code, diff)
+		}
+	}
+}
+
+// The text is looked at before it runs, in the server: one that nests without end must
+// not fill the stack there.
+func TestFindPythonNested(t *testing.T) {
+	for _, opening := range []string{"$(", "{ ", ": $((" + strings.Repeat("(", 1000)} {
+		code := "python3 -c 1\n" + strings.Repeat(opening, (1<<20)/len(opening))
+		if found := FindPython(code); found != nil {
+			t.Errorf("%.10s…: %+v", opening, found)
 		}
 	}
 }

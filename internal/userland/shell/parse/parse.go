@@ -128,6 +128,15 @@ func (s *Source) BlanksBehind(x syntax.ArithmExpr) string {
 
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
+// File parses a whole script, of which nothing runs.
+func File(s string) (*syntax.File, error) {
+	f, err := newParser().Parse(&reader{s: s}, "")
+	if err == nil && len(s) > maxDepth && tooDeep(f) {
+		return nil, ErrNesting
+	}
+	return f, err
+}
+
 // Document parses a text as the body of a here-document.
 func Document(s string) (*syntax.Word, error) {
 	w, err := newParser().Document(&reader{s: s})
