@@ -23,7 +23,7 @@ func TestPrintedPlaces(t *testing.T) {
 		{"the last statement", "console.log(new Error('a').stack)", "Error: a\n    at main.ts:1:13\n", "", ""},
 		{"in an object", "console.log(1)\n;({ e: new Error('a') })", "1\n", "", ""},
 		{"in JSON", "({ stack: new Error('a').stack })", "", "", ""},
-		{"CommonJS", "const path = require('path'); const f = () => new Error(path.sep)\nconsole.log(f().stack.split('\\n').slice(0, 3).join('\\n'))", "Error: /\n    at f (a b.js:1:47)\n    at a b.js:2:13\n", runners.JavaScript, "a b.js"},
+		{"CommonJS", "const path = require('path'); const f = () => new Error(path.sep)\nconsole.log(f().stack.split('\\n').slice(0, 3).join('\\n'))", "Error: /\n    at f (a b.js:1:47)\n    at Object.<anonymous> (a b.js:2:13)\n", runners.JavaScript, "a b.js"},
 		{"a package", "import _ from 'npm:lodash@4'\nconsole.log(_.attempt(() => { throw new Error('x') }).stack.split('\\n').slice(1, 3).join('\\n').replace(/js:\\d+:\\d+/, 'js:1:2'))", "    at main.ts:2:37\n    at apply (node_modules/lodash/lodash.js:1:2)\n", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
