@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/google/renameio/v2"
+	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -61,7 +61,8 @@ func lockFile(ctx context.Context, cfg Config, o runOptions, file string) error 
 		return fmt.Errorf("lock %s: %w", file, err)
 	}
 	if locked.Text != req.Code {
-		if err := renameio.WriteFile(file, []byte(locked.Text), info.Mode().Perm(), renameio.IgnoreUmask()); err != nil {
+		mode := info.Mode().Perm()
+		if err := errors.Join(maybe.WriteFile(file, []byte(locked.Text), mode), os.Chmod(file, mode)); err != nil {
 			return fmt.Errorf("lock %s: %w", file, err)
 		}
 	}

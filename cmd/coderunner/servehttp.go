@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/google/renameio/v2/maybe"
 	"go.uber.org/zap"
 
 	"coderunner/cache"
@@ -63,7 +63,7 @@ func (c httpConfig) tokens() (tokens []httpserve.Token, publish func() error, er
 		case errors.Is(err, fs.ErrNotExist):
 			text = httpserve.NewSecret()
 			publish = func() error {
-				if err := renameio.WriteFile(c.tokenFile, []byte(text+"\n"), 0o600, renameio.IgnoreUmask()); err != nil {
+				if err := maybe.WriteFile(c.tokenFile, []byte(text+"\n"), 0o600); err != nil {
 					return fmt.Errorf("write a token: %w", err)
 				}
 				fmt.Fprintf(os.Stderr, "coderunner: clients need the token in %s\n", c.tokenFile)
