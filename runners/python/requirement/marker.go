@@ -35,12 +35,13 @@ func (r Requirement) Applies(env Environment, extras ...string) (bool, error) {
 	if r.Marker == "" {
 		return true, nil
 	}
+	words := markerWord.FindAllString(r.Marker, -1)
+	if strings.TrimSpace(markerWord.ReplaceAllString(r.Marker, "")) != "" {
+		return false, errMarker
+	}
 	holds := false
 	for _, extra := range extras {
-		e := markerEval{words: markerWord.FindAllString(r.Marker, -1), env: env, extra: extra}
-		if strings.TrimSpace(markerWord.ReplaceAllString(r.Marker, "")) != "" {
-			return false, errMarker
-		}
+		e := markerEval{words: words, env: env, extra: extra}
 		one, err := e.either(0)
 		if err == nil && len(e.words) > 0 {
 			err = errMarker

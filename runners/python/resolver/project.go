@@ -42,43 +42,48 @@ func (s *search) Project(ctx context.Context, name string) (*solver.Project, err
 			out.Offer = &solver.Release{Version: v, Text: offer.Version}
 		}
 	}
-	best := map[string]candidate{} // by canonical version
-	var fits, yanked []string
+	type choice struct {
+		solver.Release
+		rank int
+	}
+	fits, yanked, unfit := map[string]choice{}, map[string]choice{}, maps.Clone(p.others) // the first two by canonical version
+	pythons := map[string]bool{}                                                          // a project has thousands of files and few such texts
 	for _, f := range slices.SortedFunc(maps.Values(p.files), func(a, b candidate) int { return strings.Compare(a.Filename, b.Filename) }) {
 		v, err := requirement.ParseVersion(f.version)
 		if err != nil {
 			continue
 		}
-		if !s.fitsPython(f.RequiresPython) {
-			p.others[f.version] = fmt.Sprintf("needs Python %s, this is %s", f.RequiresPython, s.Resolver.lock.Python)
+		fit, known := pythons[f.RequiresPython]
+		if !known {
+			fit = s.fitsPython(f.RequiresPython)
+			pythons[f.RequiresPython] = fit
+		}
+		if !fit {
+			unfit[f.version] = fmt.Sprintf("needs Python %s, this is %s", f.RequiresPython, s.Resolver.lock.Python)
 			continue
 		}
-		key := v.String() + map[bool]string{true: " yanked"}[f.Yanked]
-		old, known := best[key]
-		if !known || f.rank > old.rank {
-			best[key] = f
+		into := fits
+		if f.Yanked {
+			into = yanked
 		}
-		if !known && f.Yanked {
-			yanked = append(yanked, key)
-		} else if !known {
-			fits = append(fits, key)
+		key := wheel.CanonVersion(f.version) // 1.0 and 1.0.0 are one version
+		if old, known := into[key]; !known || f.rank > old.rank {
+			into[key] = choice{solver.Release{Version: v, Text: f.version, File: f.Filename, Day: day(p.days[f.version])}, f.rank}
 		}
 	}
-	release := func(key string) solver.Release {
-		f := best[key]
-		v, _ := requirement.ParseVersion(f.version)
-		return solver.Release{Version: v, Text: f.version, File: f.Filename, Day: day(p.days[f.version])}
+	for _, key := range slices.Sorted(maps.Keys(fits)) {
+		out.Releases = append(out.Releases, fits[key].Release)
 	}
-	for _, key := range fits {
-		out.Releases = append(out.Releases, release(key))
+	for _, key := range slices.Sorted(maps.Keys(yanked)) {
+		out.Yanked = append(out.Yanked, yanked[key].Release)
 	}
-	for _, key := range yanked {
-		out.Yanked = append(out.Yanked, release(key))
-	}
-	for _, text := range slices.Sorted(maps.Keys(p.others)) {
+	for _, text := range slices.Sorted(maps.Keys(unfit)) {
 		v, err := requirement.ParseVersion(text)
-		if _, fits := best[v.String()]; err == nil && !fits {
-			out.Unfit = append(out.Unfit, solver.Unfit{Version: v, Text: text, Why: p.others[text], Day: day(p.days[text])})
+		if err != nil {
+			continue
+		}
+		if _, known := fits[wheel.CanonVersion(text)]; !known {
+			out.Unfit = append(out.Unfit, solver.Unfit{Version: v, Text: text, Why: unfit[text], Day: day(p.days[text])})
 		}
 	}
 	return out, nil

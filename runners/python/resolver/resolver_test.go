@@ -196,3 +196,32 @@ func TestPins(t *testing.T) {
 		t.Errorf("CPython %s, tag %s, minor %d", versions.CPythonVersion, cpythonTag, pythonMinor)
 	}
 }
+
+// What an index lists besides versions is passed over, and the best file of a version taken.
+func TestProject(t *testing.T) {
+	s := &session{Resolver: testResolver(t), pages: map[string]*project{"alpha": {
+		files: map[string]candidate{
+			"a":   {File: index.File{Filename: "a"}, version: "1.0", rank: 1},
+			"b":   {File: index.File{Filename: "b"}, version: "1.0.0", rank: 2},
+			"c":   {File: index.File{Filename: "c", Yanked: true}, version: "1.1"},
+			"d":   {File: index.File{Filename: "d", RequiresPython: "<3.10"}, version: "2.0"},
+			"odd": {File: index.File{Filename: "odd"}, version: "of its own"},
+		},
+		others: map[string]string{"3.0": "has only wheels for win", "no version": "", "1": "has only an sdist"},
+	}}}
+	p, err := (&search{session: s}).Project(t.Context(), "alpha")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Releases) != 1 || p.Releases[0].File != "b" || len(p.Yanked) != 1 || p.Yanked[0].File != "c" {
+		t.Errorf("%+v", p)
+	}
+	var unfit []string
+	for _, u := range p.Unfit {
+		unfit = append(unfit, u.Text+" "+u.Why)
+	}
+	want := []string{"2.0 needs Python <3.10, this is 3.14.2", "3.0 has only wheels for win"}
+	if diff := cmp.Diff(want, unfit); diff != "" {
+		t.Error(diff)
+	}
+}
