@@ -3,9 +3,17 @@
 _default:
     @just --list --unsorted
 
-# Build the binary into the current directory.
+# Build the binary into the current directory: without C, so that it starts on any Linux.
 build:
-    go build -o coderunner ./cmd/coderunner
+    CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o coderunner ./cmd/coderunner
+
+# Everything that a version is published as, into dist: just release 1.2.3
+release VERSION *ARGS:
+    go run ./cmd/release {{ARGS}} {{VERSION}}
+
+# The release of all platforms, its packages by the real npm, pip and uv, and two builds with one digest.
+release-test *ARGS:
+    CODERUNNER_LONG=1 go test -count=1 -v -timeout 60m {{ARGS}} ./cmd/release
 
 # Run one program: just run examples/hello.py
 run *ARGS:
@@ -49,9 +57,9 @@ contract RUNNER CASE='':
 scripts NAME='':
     go test -timeout 25m -run '(TestProtocol|TestRun)/{{NAME}}' ./cmd/coderunner
 
-# The protocol's own suite, two versions of it, against our transport; what is expected to fail is in internal/server/testdata/conformance.
+# The protocol's own suite, two versions of it, against our transport and against coderunner serve --http; what is expected to fail is in testdata/conformance beside the tests.
 conformance:
-    CODERUNNER_LONG=1 go test -count=1 -v -run TestConformance ./internal/server
+    CODERUNNER_LONG=1 go test -count=1 -v -run TestConformance ./internal/server ./cmd/coderunner
 
 # The tests of one package as a stranger has them: another user than root, nohup, LANG=C, another time zone, umask 077, an empty home directory. It needs root: just stranger runners/deno
 stranger PACKAGE *ARGS:
@@ -97,6 +105,23 @@ fuzz TIME='30s':
         for f in $(grep -rho '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go | cut -d' ' -f2); do
             go test -run '^$' -fuzz "^$f\$" -fuzztime {{TIME}} -fuzzminimizetime 100x "$dir"
         done
+    done
+
+# Commands of the shell with their options and input together, each for a while, and how much of each package the inputs that were found reach: just fuzz-commands 10m awk sed
+fuzz-commands TIME='10m' *COMMANDS:
+    #!/usr/bin/env bash
+    set -euo pipefail
+    package=./internal/userland/commands
+    for name in {{ if COMMANDS == '' { '"$(sed -n "/^var commandLines/,/^}/p" $package/fuzz_test.go | grep -o "\"[a-z0-9]* " | tr -d "\" " | sort -u)"' } else { COMMANDS } }}; do
+        CODERUNNER_FUZZ=$name go test -run '^$' -fuzz '^FuzzCommands$' -fuzztime {{TIME}} -fuzzminimizetime 100x $package
+        seeds=$package/testdata/fuzz/FuzzCommands
+        mkdir -p $seeds && trap "rm -f $seeds/found-* fuzz.cover" EXIT
+        for input in "$(go env GOCACHE)"/fuzz/coderunner/internal/userland/commands/FuzzCommands/*; do cp "$input" $seeds/found-${input##*/}; done
+        CODERUNNER_FUZZ=$name go test -run '^FuzzCommands$' -coverpkg="$package/..." -coverprofile=fuzz.cover $package > /dev/null
+        rm -f $seeds/found-*
+        awk -F'[: ]' -v name="$name" 'NR > 1 { n = $1; sub("/[^/]*$", "", n); sub(".*/", "", n); all[n] += $(NF-1); hit[n] += $(NF-1) * ($NF > 0) }
+            END { for (n in all) if (hit[n]) printf "%s: %s %.0f %%\n", name, n, 100 * hit[n] / all[n] }' fuzz.cover
+        rm fuzz.cover
     done
 
 # Our speed beside others' or another build's, in one run: just bench -only stdio -against OLD

@@ -9,12 +9,13 @@ import (
 	"slices"
 )
 
-// CopyFrom copies what the cache at another root has, such as that of a container's
-// image, and which nobody uses meanwhile. A section or tool's directory that is here
-// already is left as it is. What was damaged on the way is found like any other damage.
+// CopyFrom copies the entries that this cache has not from that at another root, such as
+// that of a bundle, which nobody writes meanwhile. It writes nothing there. A tool's
+// directory that is here already is left as it is, and then so are the records of what is
+// in it. Sessions are not copied. What was damaged on the way is found like any other
+// damage.
 func (c *Cache) CopyFrom(ctx context.Context, root string) error {
-	entries, err := os.ReadDir(root)
-	if err != nil {
+	if _, err := os.ReadDir(root); err != nil {
 		return NewStorageError("read", root, err)
 	}
 	tmp, err := c.TempDir("copy")
@@ -22,21 +23,85 @@ func (c *Cache) CopyFrom(ctx context.Context, root string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	for _, e := range entries {
-		to, part := filepath.Join(c.root, e.Name()), filepath.Join(tmp, e.Name())
-		if _, err := os.Lstat(to); err == nil || !e.IsDir() || slices.Contains([]string{lockDir, processes, oldProcesses}, e.Name()) {
-			continue
+	tools, bytes := 0, int64(0)
+	for _, s := range []struct {
+		section, dir string
+		depth        int
+	}{{Blobs, Blobs, 3}, {Trees, Trees, 2}, {Files, Files, 2}, {Tools, ".", 1}, {Records, Records, 2}} {
+		if s.section == Records && tools == 0 {
+			continue // they are about a tool's directory that was not copied
 		}
-		if err := ContextErr(ctx); err != nil {
+		err := eachPath(filepath.Join(root, s.dir), s.depth, func(path string, names []string) error {
+			if s.section == Tools && (slices.Contains(sections, names[0]) || names[0] == Sessions) {
+				return nil
+			}
+			info, err := os.Lstat(path)
+			if err != nil || info.IsDir() == (s.section == Blobs) {
+				return err
+			}
+			to := filepath.Join(c.root, s.dir, filepath.Join(names...))
+			copied, err := copyEntry(ctx, path, to, filepath.Join(tmp, "entry"))
+			if copied {
+				bytes += DiskUse(ctx, to)
+			}
+			if copied && s.section == Tools {
+				tools++
+			}
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		if err := os.CopyFS(part, os.DirFS(filepath.Join(root, e.Name()))); err != nil {
-			return NewStorageError("copy", filepath.Join(root, e.Name()), err)
-		}
-		// Where another process made it meanwhile, that is as good.
-		if err := os.Rename(part, to); err != nil && !errors.Is(err, fs.ErrExist) {
-			return NewStorageError("rename", part, err)
-		}
+	}
+	if bytes > 0 {
+		c.evictor.grow(bytes)
 	}
 	return nil
+}
+
+// copyEntry copies a file or directory to where there is none, by way of part.
+func copyEntry(ctx context.Context, from, to, part string) (copied bool, err error) {
+	if _, err := os.Lstat(to); err == nil {
+		return false, nil
+	}
+	if err := ContextErr(ctx); err != nil {
+		return false, err
+	}
+	info, err := os.Stat(from)
+	if err == nil && info.IsDir() {
+		err = os.CopyFS(part, os.DirFS(from))
+	} else if err == nil {
+		err = copyFile(from, part)
+	}
+	if err != nil {
+		return false, NewStorageError("copy", from, err)
+	}
+	// Where another process made it meanwhile, that is as good.
+	if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
+		err = os.Rename(part, to)
+	}
+	if errors.Is(err, fs.ErrExist) || err != nil && isDir(to) {
+		return false, os.RemoveAll(part)
+	}
+	if err != nil {
+		return false, NewStorageError("rename", part, err)
+	}
+	return true, nil
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return writeFile(to, func(f *os.File) error {
+		_, err := f.ReadFrom(in)
+		return err
+	})
+}
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
 }

@@ -50,7 +50,50 @@ func TestCopyFrom(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode()&0o100 == 0 {
 		t.Errorf("%v, %v: not executable", info, err)
 	}
-	if text, err := os.ReadFile(use(to, "b", nil)); string(text) != "b" || err != nil || built != 3 {
+	use(from, "c", nil)
+	use(to, "c", func(c *Cache) { // of a section that has others
+		if err := c.CopyFrom(t.Context(), from); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if built != 3 {
+		t.Errorf("built %d times, want 3", built)
+	}
+	if text, err := os.ReadFile(use(to, "b", nil)); string(text) != "b" || err != nil || built != 4 {
 		t.Errorf("a damaged copy: %q, %v, built %d times", text, err, built)
+	}
+}
+
+// TestCopyFromTools copies a tool's directory with the records of what is in it, or neither.
+func TestCopyFromTools(t *testing.T) {
+	from := t.TempDir()
+	for _, name := range []string{"deno/a", "records/kind/key/data", "sessions/s/data", "locks/l.lock", "blobs/sha256/ab/abcd"} {
+		name = filepath.Join(from, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("text"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, has := range []bool{false, true} {
+		c, err := Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if has {
+			if err := os.Mkdir(c.Path("deno"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := c.CopyFrom(t.Context(), from); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]bool{"deno/a": !has, "records/kind/key/data": !has, "sessions/s": false, "locks/l.lock": false, "blobs/sha256/ab/abcd": true} {
+			if _, err := os.Stat(filepath.Join(c.Root(), name)); (err == nil) != want {
+				t.Errorf("the cache has deno: %t; %s: %v", has, name, err)
+			}
+		}
 	}
 }

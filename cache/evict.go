@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"coderunner/internal/order"
 )
 
 // The size of a cache is in its file size, to which every process adds what it
@@ -33,7 +35,7 @@ const (
 type evictor struct {
 	c        *Cache
 	limit    int64 // bytes; 0: none
-	runtimes []string
+	runtimes runtimeKinds
 
 	mu      sync.Mutex
 	running bool // guarded by mu
@@ -139,14 +141,9 @@ func (e *evictor) moveAway(ctx context.Context, list []Entry, total int64, tmp s
 		return total
 	}
 	defer unlock()
-	others := map[string]bool{}
-	for _, dir := range e.c.others() {
-		for path, keep := range readUses(e.c.root, dir) {
-			others[path] = others[path] || keep
-		}
-	}
-	newest := e.newest(list)
-	slices.SortFunc(list, func(x, y Entry) int { return x.Used.Compare(y.Used) })
+	others := e.c.usedByOthers()
+	stays := e.runtimes.inForce(list)
+	order.By(list, func(x, y Entry) int { return x.Used.Compare(y.Used) })
 	recorded := recordedDirs(e.c.root)
 	n := 0
 	move := func(path string) bool {
@@ -159,9 +156,7 @@ func (e *evictor) moveAway(ctx context.Context, list []Entry, total int64, tmp s
 		}
 		info, err := os.Lstat(entry.Path)
 		keep, listed := others[entry.Path]
-		name := e.runtime(entry)
-		if err != nil || entry.Section == Tools || keep || listed && time.Since(info.ModTime()) < listedFor ||
-			name != "" && newest[name].Sub(entry.Used) < inForce {
+		if err != nil || entry.Section == Tools || keep || listed && time.Since(info.ModTime()) < listedFor || stays(entry) {
 			continue
 		}
 		moved := false
@@ -183,9 +178,24 @@ func (e *evictor) moveAway(ctx context.Context, list []Entry, total int64, tmp s
 	return total
 }
 
-// runtime returns the same for the versions of a runtime's entry, "" for others.
-func (e *evictor) runtime(entry Entry) string {
-	if !slices.Contains(e.runtimes, entry.Kind) {
+// usedByOthers returns the paths that other processes use, and whether they do until their
+// end.
+func (c *Cache) usedByOthers() map[string]bool {
+	others := map[string]bool{}
+	for _, dir := range c.others() {
+		for path, keep := range readUses(c.root, dir) {
+			others[path] = others[path] || keep
+		}
+	}
+	return others
+}
+
+// runtimeKinds are the kinds of entries that runtimes are made of.
+type runtimeKinds []string
+
+// name returns the same for the versions of a runtime's entry, "" for others.
+func (k runtimeKinds) name(entry Entry) string {
+	if !slices.Contains(k, entry.Kind) {
 		return ""
 	}
 	if at := strings.LastIndexByte(entry.Key, '@'); at > 0 {
@@ -194,15 +204,19 @@ func (e *evictor) runtime(entry Entry) string {
 	return entry.Kind
 }
 
-// newest returns the last use of any version of each runtime.
-func (e *evictor) newest(list []Entry) map[string]time.Time {
-	last := map[string]time.Time{}
+// inForce returns what reports whether an entry is a runtime's that is in use: no other
+// version of it was used a day later.
+func (k runtimeKinds) inForce(list []Entry) func(Entry) bool {
+	newest := map[string]time.Time{}
 	for _, entry := range list {
-		if name := e.runtime(entry); entry.Used.After(last[name]) {
-			last[name] = entry.Used
+		if name := k.name(entry); entry.Used.After(newest[name]) {
+			newest[name] = entry.Used
 		}
 	}
-	return last
+	return func(entry Entry) bool {
+		name := k.name(entry)
+		return name != "" && newest[name].Sub(entry.Used) < inForce
+	}
 }
 
 // recordings has the tools' directories, below the root, of each record.

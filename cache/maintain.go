@@ -206,10 +206,20 @@ func (c *Cache) Remove(ctx context.Context, e Entry) error {
 
 // Prune removes the blobs, trees and files that were not used for the duration
 // unused, and returns them. Paths that processes hold become invalid, so unused
-// should be longer than any process lives.
-func (c *Cache) Prune(ctx context.Context, unused time.Duration) ([]Entry, error) {
+// should be longer than any process lives. It also removes those of the kinds runtimes
+// whose version is no longer in force, see [Cache.Limit], but for what a process uses.
+func (c *Cache) Prune(ctx context.Context, unused time.Duration, runtimes ...string) ([]Entry, error) {
 	before := time.Now().Add(-unused)
-	return removeAll(ctx, c, func(e Entry) bool { return e.Section != Tools && e.Used.Before(before) })
+	list, err := c.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds, used := runtimeKinds(runtimes), c.usedByOthers()
+	stays := kinds.inForce(list)
+	return removeAll(ctx, c, func(e Entry) bool {
+		_, inUse := used[e.Path]
+		return e.Section != Tools && e.Used.Before(before) || kinds.name(e) != "" && !stays(e) && !inUse
+	})
 }
 
 // Clear removes everything but [Sessions], locks and temporary directories, and

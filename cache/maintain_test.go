@@ -91,6 +91,27 @@ func TestVerifyFindsStrangers(t *testing.T) {
 	}
 }
 
+// TestPruneOldRuntimes wants the runtimes of older versions to go at once, unless a process
+// uses them, and packages to stay.
+func TestPruneOldRuntimes(t *testing.T) {
+	root := t.TempDir()
+	install(t, root, 0, "runtime/py@1", "runtime/py@2", "runtime/py@3", "runtime/js@1", "k/a")
+	for key, old := range map[string]time.Duration{"runtime/py@1": 50 * time.Hour, "runtime/py@2": 30 * time.Hour, "runtime/js@1": 50 * time.Hour, "k/a": 50 * time.Hour} {
+		age(t, root, key, old)
+	}
+	user := open(t, root) // of an older version
+	_, err := user.File(t.Context(), "runtime", "py@2", unused[io.Writer](t))
+	check(t, err)
+	age(t, root, "runtime/py@2", 30*time.Hour)
+	c := open(t, root)
+	_, err = c.Prune(t.Context(), 30*24*time.Hour, "runtime")
+	check(t, err)
+	wantKeys(t, root, "runtime/py@2", "runtime/py@3", "runtime/js@1", "k/a")
+	_, err = c.Prune(t.Context(), 30*24*time.Hour)
+	check(t, err)
+	wantKeys(t, root, "runtime/py@2", "runtime/py@3", "runtime/js@1", "k/a")
+}
+
 func TestPruneKeepsWhatIsUsed(t *testing.T) {
 	ctx := context.Background()
 	c, paths := filled(t)

@@ -1,6 +1,7 @@
 package pyodide
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,56 +9,37 @@ import (
 	"io/fs"
 	"runtime"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// CacheTag is part of the names of bytecode files: module.cpython-314.pyc.
-const CacheTag = "cpython-314"
-
 // Bytecode compiles Python sources.
 type Bytecode struct {
-	Tree    fs.FS    // of the sources
-	Modules []string // their slash-separated names in Tree
+	Trees   []fs.FS  // of the sources, merged: the first file of a name counts
+	Modules []string // their slash-separated names in Trees
 	Shown   string   // the directory shown in tracebacks
+	Checked bool     // whether an import compares the source's digest
+	Workers int      // interpreters at once, at most; 0: as many as there are cores, up to 4
 
-	// Emit receives the contents of a .pyc file that is used without checking
-	// the source. It is called on several goroutines, one call at a time, and
-	// not for a module that does not compile: importing it reports why.
+	// Emit receives the contents of a .pyc file. It is called on several
+	// goroutines, one call at a time, and not for a module that does not compile:
+	// importing it reports why.
 	Emit func(module string, pyc []byte) error
 
-	Progress func(done, total int64) // in modules; may be nil
+	Begins func(module string) // called for each module, once at a time; may be nil
 }
 
 // bytecodeChunk is the number of modules that justifies another interpreter.
-const bytecodeChunk = 100
+const bytecodeChunk = 8
 
 // Bytecode compiles modules without running them, in several interpreters at
-// once. A source that kills its interpreter is left out.
+// once, each of which takes the next one. A source that kills its interpreter is
+// left out.
 func (r *Runtime) Bytecode(ctx context.Context, b Bytecode) error {
-	workers := min(runtime.GOMAXPROCS(0), 4, (len(b.Modules)+bytecodeChunk-1)/bytecodeChunk)
-	var emit sync.Mutex
-	var done atomic.Int64
-	j := bytecodeJob{Bytecode: b, rt: r, step: func() {
-		if n := done.Add(1); b.Progress != nil {
-			emit.Lock()
-			defer emit.Unlock()
-			b.Progress(n, int64(len(b.Modules)))
-		}
-	}, emit: func(module string, pyc []byte) error {
-		emit.Lock()
-		defer emit.Unlock()
-		return b.Emit(module, pyc)
-	}}
+	j := &bytecodeJob{Bytecode: b, rt: r}
 	g, ctx := errgroup.WithContext(ctx)
-	for w := range workers {
-		// Neighbours are alike, so deal them out to all workers.
-		var part []string
-		for i := w; i < len(b.Modules); i += workers {
-			part = append(part, b.Modules[i])
-		}
-		g.Go(func() error { return j.run(ctx, part) })
+	for range min(cmp.Or(b.Workers, runtime.GOMAXPROCS(0)), 4, (len(b.Modules)+bytecodeChunk-1)/bytecodeChunk) {
+		g.Go(func() error { return j.run(ctx) })
 	}
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("compile modules: %w", err)
@@ -68,71 +50,91 @@ func (r *Runtime) Bytecode(ctx context.Context, b Bytecode) error {
 // bytecodeJob is one call of Bytecode.
 type bytecodeJob struct {
 	Bytecode
-	rt   *Runtime
-	step func()
-	emit func(module string, pyc []byte) error
+	rt *Runtime
+
+	mu    sync.Mutex
+	begun int // modules; guarded by mu
 }
 
-// run compiles modules one after the other, in a new interpreter after one
-// that died.
-func (j *bytecodeJob) run(ctx context.Context, modules []string) error {
-	for len(modules) > 0 {
-		begun, err := j.once(ctx, modules)
-		if err != nil {
+// next returns the next module, "" after the last, which the caller begins.
+func (j *bytecodeJob) next() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.begun == len(j.Modules) {
+		return ""
+	}
+	module := j.Modules[j.begun]
+	if j.begun++; j.Begins != nil {
+		j.Begins(module)
+	}
+	return module
+}
+
+func (j *bytecodeJob) emit(module string, pyc []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.Emit(module, pyc)
+}
+
+// run compiles modules until there are no more, in a new interpreter after one that
+// died.
+func (j *bytecodeJob) run(ctx context.Context) error {
+	for {
+		if done, err := j.once(ctx); done || err != nil {
 			return err
 		}
-		modules = modules[begun:]
 	}
-	return nil
 }
 
 // maxBytecode bounds a module's bytecode in base64, in bytes.
 const maxBytecode = 16 << 20
 
-// once runs one interpreter and returns how many modules it began.
-func (j *bytecodeJob) once(ctx context.Context, modules []string) (begun int, err error) {
+// once runs one interpreter and reports whether no module is left.
+func (j *bytecodeJob) once(ctx context.Context) (done bool, err error) {
 	const dir = "/modules"
 	source, err := guestFiles.ReadFile("guest/bytecode.py")
 	if err != nil {
-		return 0, err
+		return false, err
 	}
+	var module string // the one that it compiles
 	var failed error
 	in, err := j.rt.New(ctx, Options{Memory: 1 << 30, Calls: map[string]Call{
 		"job": {Do: func(context.Context, json.RawMessage) (any, error) {
-			return map[string]any{"folder": dir, "shown": j.Shown, "modules": modules}, nil
+			return map[string]any{"folder": dir, "shown": j.Shown, "checked": j.Checked}, nil
 		}},
-		"begin": {Do: func(context.Context, json.RawMessage) (any, error) {
-			begun++
-			j.step()
-			return nil, nil
+		"next": {Do: func(context.Context, json.RawMessage) (any, error) {
+			module = j.next()
+			return module, nil
 		}},
 		"compiled": {MaxArgument: maxBytecode, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
 			var pyc []byte
 			if failed = json.Unmarshal(argument, &pyc); failed == nil {
-				failed = j.emit(modules[begun-1], pyc)
+				failed = j.emit(module, pyc)
 			}
 			return nil, failed
 		}},
 	}})
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	defer in.Close()
-	if err := in.Mount(dir, j.Tree); err != nil {
-		return 0, err
+	for _, tree := range j.Trees {
+		if err := in.Mount(dir, tree); err != nil {
+			return false, err
+		}
 	}
 	res, err := in.Run(ctx, Program{Code: string(source), Filename: "bytecode.py"})
 	switch {
 	case failed != nil:
-		return 0, failed
+		return false, failed
 	case err != nil:
-		return 0, err
+		return false, err
 	case res.Ended == Cancelled:
-		return 0, context.Cause(ctx)
+		return false, context.Cause(ctx)
 	case res.Exception != nil:
-		return 0, errors.New(res.Exception.Traceback)
-	case begun == 0:
-		return 0, fmt.Errorf("the compiling interpreter %v: %w", res.Ended, errors.Join(res.Cause))
+		return false, errors.New(res.Exception.Traceback)
+	case res.Ended != Finished && module == "":
+		return false, fmt.Errorf("the compiling interpreter %v: %w", res.Ended, errors.Join(res.Cause))
 	}
-	return begun, nil
+	return res.Ended == Finished, nil
 }

@@ -47,8 +47,17 @@ type Config struct {
 	// Nil: libraries are compiled in this process.
 	Compile func(ctx context.Context, dir string, memory int64) error
 
+	// Prepare, if not nil, does for libraries of mounted trees what [Runtime.PrepareLibrary]
+	// does, so that the store has them afterwards. It is for a Store that builds nothing: its
+	// errors for what it lacks are ErrNotPrepared.
+	Prepare func(ctx context.Context, name string, library []byte) error
+
 	// Progress, if not nil, is called with the progress of Open.
 	Progress func(Progress)
+
+	// Unlaid, if not nil, is called with each module that is loaded with machine
+	// code that was not laid out anew, or not all of it: it is slower.
+	Unlaid func(module string, l codestore.Layout)
 }
 
 // Progress is how far a step is; Total is 0 when that is not known.

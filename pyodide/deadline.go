@@ -37,7 +37,7 @@ type deadline struct {
 	told     bool          // the program saw the soft strike
 	extended bool
 	paused   int
-	held     bool
+	held     int
 	stopped  bool
 }
 
@@ -61,7 +61,7 @@ func (d *deadline) chargeLocked() {
 	now := time.Now()
 	passed := now.Sub(d.since)
 	d.since = now
-	if d.held {
+	if d.held > 0 {
 		return
 	}
 	if d.paused > 0 {
@@ -74,7 +74,7 @@ func (d *deadline) chargeLocked() {
 
 // resetLocked sets the timer to when the deadline strikes next.
 func (d *deadline) resetLocked() {
-	if d.held {
+	if d.held > 0 {
 		d.timer.Stop()
 		return
 	}
@@ -88,7 +88,7 @@ func (d *deadline) resetLocked() {
 func (d *deadline) strike() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.stopped || d.held {
+	if d.stopped || d.held > 0 {
 		return
 	}
 	d.chargeLocked()
@@ -171,20 +171,21 @@ func (d *deadline) resume() {
 	d.resetLocked()
 }
 
-// hold stops the clock, without a budget, until release is called. Nobody else holds it.
+// hold stops the clock, without a budget, until release is called, and every other holder's
+// has been.
 func (d *deadline) hold() (release func()) {
-	set := func(held bool) {
+	set := func(more int) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if d.stopped || d.struck {
 			return
 		}
 		d.chargeLocked()
-		d.held = held
+		d.held = max(d.held+more, 0)
 		d.resetLocked()
 	}
-	set(true)
-	return func() { set(false) }
+	set(1)
+	return func() { set(-1) }
 }
 
 // extend lengthens the grace once, for the traceback of a program that the

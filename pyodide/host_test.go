@@ -197,7 +197,7 @@ import builtins, json, os, sys
 	if res.Value == nil || strings.Contains(res.Value.Repr, "True") {
 		t.Errorf("seen: %+v", res.Value)
 	}
-	const differ = "import random, uuid, secrets, os, tempfile\n[random.random(), str(uuid.uuid4()), secrets.token_hex(), os.urandom(8), next(tempfile._get_candidate_names())]"
+	const differ = "import multiprocessing, random, uuid, secrets, os, tempfile\n[multiprocessing.current_process().authkey.hex(), random.random(), str(uuid.uuid4()), secrets.token_hex(), os.urandom(8), next(tempfile._get_candidate_names())]"
 	a, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: differ})
 	b, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: differ})
 	for i, x := range strings.Split(a.Value.Repr, ", ") {

@@ -34,7 +34,8 @@ type instance struct {
 	dead        bool                    // no export may be called any more
 	written     []linmem.Range          // see detach
 	linking     *linking                // of shared libraries and functions of C
-	remapped    []linmem.Range          // was shared memory, and is not the snapshot's any more
+	foreign     bool                    // pages are mapped of other files than the snapshot's, which Written does not tell
+	remapped    []linmem.Range          // those that were shared memory, and not a layer
 
 	// Of the interpreter that has it now.
 	signals  *signals

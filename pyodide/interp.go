@@ -56,6 +56,10 @@ type Options struct {
 	// Calls are what the program may ask the host for, by name.
 	Calls map[string]Call
 
+	// Modules are modules of Go functions, by their names, for the program to import. Other
+	// modules of these names come first: the standard library's, the program's own.
+	Modules map[string]Module
+
 	// Authorities are certificates that the program's TLS clients trust beside
 	// those that they name: of a proxy through which it reaches its servers.
 	Authorities []*x509.Certificate
@@ -89,7 +93,7 @@ type Options struct {
 func (in *Interp) Sockets() *netstack.Stack { return in.proc.Sockets() }
 
 // Hold stops the clock of the running program until release is called, for what the
-// host lets it wait for. Only one caller may hold it at a time.
+// host lets it wait for, and every other holder's has been.
 func (in *Interp) Hold() (release func()) { return in.deadline.hold() }
 
 // Network is the network outside, see [Options].
@@ -112,7 +116,7 @@ type Interp struct {
 	asked     []string // environment variables looked up before a snapshot
 	newZone   bool     // the snapshot was taken in another time zone
 	from      *Snapshot
-	layer     []snapshot.Extent // pages that the layer below a Snapshot has
+	layer     *layer            // what the layer below a Snapshot has; nil: there is none
 	above     []snapshot.Extent // pages that the snapshot above it had, when the interpreter was restored
 
 	mu     sync.Mutex // held while a program runs, and by Close
@@ -363,5 +367,5 @@ func (in *Interp) Close() error {
 		old.fs.Unreserve(int64(old.memory.Committed()))
 	}
 	in.instance = &instance{compiled: old.compiled, dead: true, signals: &signals{}, fs: old.fs}
-	return in.rt.pool.giveBack(old)
+	return errors.Join(in.dropLayer(), in.rt.pool.giveBack(old))
 }

@@ -14,6 +14,7 @@ import (
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/rewrite"
+	"coderunner/pyodide/wasmbin"
 )
 
 // PrepareLibrary rewrites and compiles a shared library (a .so out of a wheel)
@@ -35,8 +36,9 @@ func (r *compiled) PrepareLibrary(ctx context.Context, name string, library []by
 	return nil
 }
 
-// errNotPrepared is the error of a lookup in the store that must not build.
-var errNotPrepared = errors.New("the library was not prepared")
+// ErrNotPrepared is the error of a lookup in a store that lacks what is looked for and must
+// not build it.
+var ErrNotPrepared = errors.New("the library was not prepared")
 
 // LibraryVersion changes whenever libraries must be prepared again.
 func (r *compiled) LibraryVersion() (string, error) {
@@ -93,6 +95,16 @@ func BuildLibrary(ctx context.Context, dir string) error {
 	return codestore.Build(ctx, dir, codestore.Source{Whole: whole, Stub: stub, Data: data})
 }
 
+// IsLibrary reports whether what BuildLibrary would compile in a directory is a library.
+func IsLibrary(dir string) bool {
+	b, err := os.ReadFile(filepath.Join(dir, libraryFile))
+	if err != nil {
+		return true // BuildLibrary says so
+	}
+	m, err := wasmbin.Parse(b)
+	return err != nil || m.Dylink != nil
+}
+
 // rewriteLibrary rewrites a shared library and checks that it can be loaded.
 func rewriteLibrary(library []byte) ([]byte, error) {
 	out, _, err := rewrite.Module(library, rewrite.Options{Side: true})
@@ -118,6 +130,7 @@ func (r *compiled) loadLibrary(ctx context.Context, sum string, stub *codestore.
 	if err != nil {
 		return nil, err
 	}
+	r.checkLayout("library "+sum, stub)
 	compiled, err := r.code.LoadOr(ctx, stub, code, whole)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Librar
 	}
 	if size := in.fs.Stat(node).Size; size > limit {
 		if !mounted {
-			return nil, fmt.Errorf("%w, and %d bytes are too much to be compiled now (%d are left)", errNotPrepared, size, limit)
+			return nil, fmt.Errorf("%w, and %d bytes are too much to be compiled now (%d are left)", ErrNotPrepared, size, limit)
 		}
 		return nil, fmt.Errorf("it has %d bytes, at most %d are possible", size, limit)
 	}
@@ -41,7 +41,7 @@ func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Librar
 		defer in.deadline.resume()
 	}
 	sum := codestore.Digest(b)
-	if lib, err := in.sharedLibrary(ctx, sum, path.Base(file), b, mounted); !errors.Is(err, errNotPrepared) {
+	if lib, err := in.sharedLibrary(ctx, sum, path.Base(file), b, mounted); !errors.Is(err, ErrNotPrepared) {
 		return lib, err
 	}
 	return in.ownLibrary(ctx, sum, b)
@@ -52,10 +52,15 @@ func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Librar
 func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte, build bool) (*dylink.Library, error) {
 	r := in.compiled
 	if r.config.Store == nil {
-		return nil, errNotPrepared
+		return nil, ErrNotPrepared
 	}
-	make := func(context.Context, string) error { return errNotPrepared }
-	if build {
+	make := func(context.Context, string) error { return ErrNotPrepared }
+	switch {
+	case build && r.config.Prepare != nil:
+		if err := r.config.Prepare(ctx, name, b); err != nil {
+			return nil, err
+		}
+	case build:
 		make = r.libraryBuilder(sum, b, libraryBudget(len(b)))
 	}
 	return r.link.shared.use(ctx, sum, &in.used, func() (*dylink.Library, int, error) {
@@ -73,7 +78,7 @@ func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte
 		}
 		lib, err := r.loadLibrary(ctx, sum, stub, code, func() ([]byte, error) {
 			if !build {
-				return nil, errNotPrepared
+				return nil, ErrNotPrepared
 			}
 			return rewriteLibrary(b)
 		})

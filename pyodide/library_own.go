@@ -27,14 +27,14 @@ func (in *linking) ownLibrary(ctx context.Context, sum string, b []byte) (*dylin
 	}
 	for _, body := range m.Bodies {
 		if n := body.End - body.Start; n > maxOwnBody {
-			return nil, fmt.Errorf("%w, and has a function of %d bytes, at most %d can be compiled now", errNotPrepared, n, maxOwnBody)
+			return nil, fmt.Errorf("%w, and has a function of %d bytes, at most %d can be compiled now", ErrNotPrepared, n, maxOwnBody)
 		}
 	}
 	for _, t := range m.Types { // wazero keeps types for good
 		in.ownTypes += 1 + len(t.Params) + len(t.Results)
 	}
 	if in.ownTypes > maxOwnTypes {
-		return nil, fmt.Errorf("%w, and has too many function types to be compiled now", errNotPrepared)
+		return nil, fmt.Errorf("%w, and has too many function types to be compiled now", ErrNotPrepared)
 	}
 	lib, err := in.compiled.compileApart(ctx, sum, b)
 	if err != nil {

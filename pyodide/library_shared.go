@@ -36,7 +36,7 @@ func (s *sharedLibraries) open(sum, file string) (*codestore.Stub, error) {
 	if f, ok := s.files[sum]; ok {
 		return f.Stub, nil
 	}
-	stub, unmap, err := openStub(file)
+	stub, unmap, err := OpenStub(file)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (in *linking) restoreLibraries(ctx context.Context, s *linkState, mounts []
 	}
 	return l.Restore(in.context(ctx), s.Linker, func(ctx context.Context, ls dylink.LibraryState) (*dylink.Library, error) {
 		lib, err := in.sharedLibrary(ctx, ls.Digest, ls.Path, nil, false)
-		if !errors.Is(err, errNotPrepared) {
+		if !errors.Is(err, ErrNotPrepared) {
 			return lib, err
 		}
 		b, err := readMounted(mounts, ls.Path)

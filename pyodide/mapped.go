@@ -22,9 +22,9 @@ func mapFile(path string) (data []byte, unmap func() error, err error) {
 	return mapOpen(f, info.Size())
 }
 
-// openStub maps a stub module. The caller calls unmap when nothing uses it any
+// OpenStub maps a stub module. The caller calls unmap when nothing uses it any
 // more.
-func openStub(file string) (s *codestore.Stub, unmap func() error, err error) {
+func OpenStub(file string) (s *codestore.Stub, unmap func() error, err error) {
 	data, unmap, err := mapFile(file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read stub module: %w", err)

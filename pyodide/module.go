@@ -110,11 +110,12 @@ func (r *compiled) takeModule(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
 	}
-	stub, unmap, err := openStub(file)
+	stub, unmap, err := OpenStub(file)
 	if err != nil {
 		return fmt.Errorf("load CPython: %w", err)
 	}
 	r.unmap = append(r.unmap, unmap)
+	r.checkLayout("CPython", stub)
 	r.module = &module{wasm: stub.Wasm, info: new(rewrite.Info), digest: stub.Digest, data: r.config.mainData}
 	if err := gob.NewDecoder(bytes.NewReader(stub.Info)).Decode(r.module.info); err != nil {
 		return fmt.Errorf("load CPython: read %s: %w", file, err)
@@ -171,6 +172,13 @@ func rewriteOptions() rewrite.Options {
 func (r *compiled) progress(p Progress) {
 	if r.config.Progress != nil {
 		r.config.Progress(p)
+	}
+}
+
+// checkLayout reports machine code that was not laid out anew.
+func (r *compiled) checkLayout(module string, s *codestore.Stub) {
+	if r.config.Unlaid != nil && !s.Layout.Whole() {
+		r.config.Unlaid(module, s.Layout)
 	}
 }
 

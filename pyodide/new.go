@@ -11,6 +11,10 @@ import (
 // New makes a fresh interpreter. The caller closes it.
 func (r *Runtime) New(ctx context.Context, o Options) (in *Interp, err error) {
 	defer closeFiles(o.Files) // that nobody took
+	modules, err := o.withModules()
+	if err != nil {
+		return nil, err
+	}
 	switch from := cmp.Or(o.From, r.base); {
 	case from == nil:
 		in, err = r.boot(ctx, o)
@@ -18,6 +22,14 @@ func (r *Runtime) New(ctx context.Context, o Options) (in *Interp, err error) {
 		in, err = r.fromSnapshot(ctx, from, o, r.restore)
 	default:
 		in, err = r.fromSnapshot(ctx, from, o, r.pool.lease)
+	}
+	for name, text := range modules {
+		if err == nil {
+			err = in.WriteFile(name, text)
+		}
+	}
+	if err != nil && in != nil {
+		err = errors.Join(err, in.Close())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("make an interpreter: %w", err)
@@ -56,7 +68,10 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 		in.above = z.image.Extents
 	}
 	if z.layer != nil {
-		in.layer = z.layer.image.Extents
+		image := z.layer.image
+		if in.layer, err = mapLayer(image.File, image.Base, image.State); err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
 	}
 	if err := in.makeFiles(o, z.owner.Clock); err != nil {
 		return nil, errors.Join(err, in.Close())

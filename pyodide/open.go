@@ -3,6 +3,8 @@ package pyodide
 import (
 	"context"
 	"errors"
+
+	"coderunner/internal/trace"
 )
 
 // Open makes a runtime. The first time, with an empty store, this compiles for
@@ -18,12 +20,15 @@ func Open(ctx context.Context, c Config) (r *Runtime, err error) {
 			r = nil
 		}
 	}()
-	if err = r.compile(ctx); err != nil {
+	loading := trace.Begin("load CPython's machine code")
+	err = r.compile(ctx)
+	if loading(); err != nil {
 		return r, err
 	}
 	if err = Rows().Instantiate(ctx, r.wz); err != nil {
 		return r, err
 	}
+	defer trace.Begin("map the standard library and the snapshot")()
 	if err = r.loadStdlib(ctx); err != nil {
 		return r, err
 	}

@@ -30,7 +30,7 @@ const maxRewrite = 1 << 20
 // far as is known without looking at its memory.
 func (in *instance) reusable() bool {
 	z := in.key.from
-	return in.remapped == nil && in.linking.unchanged(z.owner.Link) && in.memory.Committed() == z.image.Memory && !in.memory.Refused()
+	return !in.foreign && in.linking.unchanged(z.owner.Link) && in.memory.Committed() == z.image.Memory && !in.memory.Refused()
 }
 
 // detach drops the interpreter's state so that an idle instance holds none of its

@@ -3,7 +3,11 @@ package pyodide
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -52,6 +56,42 @@ func TestReusedIsRestored(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		sameInstance(t, name, in, want)
+	}
+}
+
+// TestLayeredIsNotReused has an interpreter write a layer, whose pages are then mapped: its
+// instance is not used again, or the next program would find what a session left.
+func TestLayeredIsNotReused(t *testing.T) {
+	NeedWritten(t)
+	rt := OpenForTest(t)
+	in, err := rt.New(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	dir := t.TempDir()
+	create := func(name string) (*os.File, error) { return os.Create(filepath.Join(dir, name)) }
+	for n := 0; !in.Layered(); n++ {
+		if res, err := in.Run(context.Background(), Program{Code: "x = 1 + globals().get('x', 0)", Session: true}); err != nil || res.Ended != Finished || n > 20 {
+			t.Fatalf("run %d: %+v, %v", n, res, err)
+		}
+		f, err := create(fmt.Sprint(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = in.Snapshot(f, false, func() (*os.File, error) { return create(fmt.Sprint(n, "-layer")) })
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := restored(t, rt, in.key.memory)
+	defer want.close()
+	if in.reusable() && in.detach() {
+		if err := in.reset(); err != nil {
+			t.Fatal(err)
+		}
+		sameInstance(t, "a session", in.instance, want)
+		t.Error("it is used again")
 	}
 }
 

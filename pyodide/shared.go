@@ -24,6 +24,7 @@ func (in *instance) mapShared(f *memfs.File, addr, length uint32, off int64) abi
 	if err := in.memory.MapShared(s.(*linmem.Shared), off, uint64(addr), uint64(size)); err != nil {
 		return abi.ENOMEM
 	}
+	in.foreign = true
 	in.remapped = append(in.remapped, linmem.Range{Offset: uint64(addr), Length: uint64(size)})
 	return abi.OK
 }

@@ -61,6 +61,9 @@ type Mount struct {
 	Dir  string
 	Tree fs.FS
 	Key  string
+
+	// Derived is what only saves time, such as bytecode: snapshots do not depend on it.
+	Derived bool
 }
 
 // ErrUnfit is wrapped by [Runtime.Snapshot] for modules whose import takes too

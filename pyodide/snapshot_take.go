@@ -20,16 +20,21 @@ import (
 )
 
 // Snapshot returns a snapshot of an interpreter that has imported modules ("a:b"
-// is "from a import b") out of the given mounts: a new one, or the store's. The interpreter that imports them
-// has no input and no environment. The caller closes the result when no
+// is "from a import b") out of the given mounts: a new one, or the store's. The caller closes the result when no
 // interpreter is being made of it.
 func (r *Runtime) Snapshot(ctx context.Context, modules []string, mounts []Mount) (*Snapshot, error) {
+	return r.SnapshotBy(ctx, modules, mounts, nil)
+}
+
+// SnapshotBy is Snapshot with a new one written by take, as by TakeSnapshot, unless that is nil.
+func (r *Runtime) SnapshotBy(ctx context.Context, modules []string, mounts []Mount, take func(context.Context, *os.File) error) (*Snapshot, error) {
 	if r.base == nil {
 		return nil, errNoStore
 	}
-	return r.storedSnapshot(ctx, mountsKey(r.SnapshotKey(), modules, mounts), mounts, func(ctx context.Context, f *os.File) error {
-		return r.takeSnapshot(ctx, f, modules, mounts)
-	})
+	if take == nil {
+		take = func(ctx context.Context, f *os.File) error { return r.TakeSnapshot(ctx, f, modules, mounts) }
+	}
+	return r.storedSnapshot(ctx, mountsKey(r.SnapshotKey(), modules, mounts), mounts, take)
 }
 
 // FindSnapshot returns the store's snapshot, or nil if there is none.
@@ -39,7 +44,7 @@ func (r *Runtime) FindSnapshot(ctx context.Context, modules []string, mounts []M
 	}
 	missing := errors.New("not there")
 	z, err := r.storedSnapshot(ctx, mountsKey(r.SnapshotKey(), modules, mounts), mounts, func(context.Context, *os.File) error { return missing })
-	if errors.Is(err, missing) {
+	if errors.Is(err, missing) || errors.Is(err, ErrNotPrepared) {
 		return nil, nil
 	}
 	return z, err
@@ -47,6 +52,9 @@ func (r *Runtime) FindSnapshot(ctx context.Context, modules []string, mounts []M
 
 func mountsKey(key string, modules []string, mounts []Mount) string {
 	for _, m := range mounts {
+		if m.Derived {
+			continue
+		}
 		key += fmt.Sprintf(" mount %s %s", m.Dir, m.Key)
 	}
 	return fmt.Sprintf("%s modules %q", key, modules)
@@ -59,7 +67,7 @@ func (r *Runtime) loadSnapshot(ctx context.Context) (err error) {
 		return nil
 	}
 	r.base, err = r.storedSnapshot(ctx, r.SnapshotKey(), nil, func(ctx context.Context, f *os.File) error {
-		return r.takeSnapshot(ctx, f, nil, nil)
+		return r.TakeSnapshot(ctx, f, nil, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("snapshot CPython: %w", err)
@@ -84,7 +92,7 @@ func (r *Runtime) SnapshotKey() string {
 }
 
 // guestDigest returns a digest of the Python half and of the variables it boots with.
-func guestDigest() [sha256.Size]byte {
+var guestDigest = sync.OnceValue(func() [sha256.Size]byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q", bootEnv)
 	files := []string{warmUpFile}
@@ -99,7 +107,7 @@ func guestDigest() [sha256.Size]byte {
 		h.Write(b)
 	}
 	return [sha256.Size]byte(h.Sum(nil))
-}
+})
 
 // storedSnapshot opens the snapshot for key, calling make if there is none.
 func (r *Runtime) storedSnapshot(ctx context.Context, key string, mounts []Mount, make func(context.Context, *os.File) error) (*Snapshot, error) {
@@ -136,8 +144,9 @@ const (
 	maxImport = 2 * time.Minute // three seconds of work, on a busy machine
 )
 
-// takeSnapshot makes an interpreter, lets it import modules and writes it to f.
-func (r *Runtime) takeSnapshot(ctx context.Context, f *os.File, modules []string, mounts []Mount) error {
+// TakeSnapshot makes an interpreter without input and environment, lets it import modules and
+// writes it to f.
+func (r *Runtime) TakeSnapshot(ctx context.Context, f *os.File, modules []string, mounts []Mount) error {
 	limit := maxImport
 	if modules == nil {
 		limit = maxBoot

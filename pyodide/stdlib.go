@@ -128,14 +128,16 @@ func (r *Runtime) compileStdlib(ctx context.Context, w io.Writer) error {
 		}
 	}
 	made := map[string][]byte{}
+	begun := int64(0)
 	err = r.Bytecode(ctx, Bytecode{
-		Tree: old, Modules: modules, Shown: "/lib/" + stdlibName,
+		Trees: []fs.FS{old}, Modules: modules, Shown: "/lib/" + stdlibName,
 		Emit: func(module string, pyc []byte) error {
 			made[module+"c"] = pyc
 			return nil
 		},
-		Progress: func(done, total int64) {
-			r.progress(Progress{Phase: "compile", Item: "standard library", Done: done, Total: total})
+		Begins: func(string) {
+			begun++
+			r.progress(Progress{Phase: "compile", Item: "standard library", Done: begun, Total: int64(len(modules))})
 		},
 	})
 	if err != nil {

@@ -248,6 +248,43 @@ func TestSnapshotLayers(t *testing.T) {
 	}
 }
 
+// TestSnapshotOfACall writes what a small call has changed, not all that is no longer as at
+// the start.
+func TestSnapshotOfACall(t *testing.T) {
+	ctx := context.Background()
+	rt := pyodidetest.Runtime(t)
+	in, err := rt.New(ctx, pyodide.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	dir, layers := t.TempDir(), 0
+	for i := range 10 {
+		res, err := in.Run(ctx, pyodide.Program{Code: "x = 1 + globals().get('x', 0)\nx", Session: true})
+		if err != nil || res.Value == nil || res.Value.Repr != fmt.Sprint(i+1) {
+			t.Fatalf("%d: %+v %v", i, res, err)
+		}
+		path := filepath.Join(dir, fmt.Sprint(i))
+		f, err := os.Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = in.Snapshot(f, false, func() (*os.File, error) {
+			layers++
+			return os.Create(path + "-layer")
+		})
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Size() > 512<<10 {
+			t.Errorf("call %d: %d bytes, %v", i, info.Size(), err)
+		}
+	}
+	if layers == 0 || layers > 3 {
+		t.Errorf("%d layers were written, want few", layers)
+	}
+}
+
 // TestSnapshotAhead makes interpreters of an instance that was used before.
 func TestSnapshotAhead(t *testing.T) {
 	ctx := context.Background()

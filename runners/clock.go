@@ -8,13 +8,14 @@ import (
 	"coderunner/internal/netpolicy"
 )
 
-// Clock is a time limit that stands still while the user is asked.
+// Clock is a time limit that stands still while something is waited for that does not count,
+// such as the user's answer. It is safe for concurrent use.
 type Clock struct {
 	mu    sync.Mutex
 	timer *time.Timer
 	left  time.Duration // as of since
 	since time.Time
-	held  bool
+	holds int
 	ended bool
 }
 
@@ -23,22 +24,28 @@ func StartClock(limit time.Duration, strike func()) *Clock {
 	return &Clock{timer: time.AfterFunc(limit, strike), left: limit, since: time.Now()}
 }
 
-// Hold stops the clock until release is called. Only one caller may hold it at a time. A
-// nil Clock is one that has not started.
+// Hold stops the clock until release is called, and so has every other holder's been. A nil
+// Clock is one that has not started.
 func (c *Clock) Hold() (release func()) {
 	if c == nil {
 		return func() {}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.timer.Stop() { // it has struck, or was stopped
-		return func() {}
+	if c.holds == 0 {
+		if !c.timer.Stop() { // it has struck, or was stopped
+			return func() {}
+		}
+		c.left -= time.Since(c.since)
 	}
-	c.left, c.held = c.left-time.Since(c.since), true
+	c.holds++
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if c.since, c.held = time.Now(), false; !c.ended {
+		if c.holds--; c.holds > 0 {
+			return
+		}
+		if c.since = time.Now(); !c.ended {
 			c.timer.Reset(c.left)
 		}
 	}
@@ -50,7 +57,7 @@ func (c *Clock) Stop() time.Duration {
 	defer c.mu.Unlock()
 	c.ended = true
 	c.timer.Stop()
-	if !c.held {
+	if c.holds == 0 {
 		c.left -= time.Since(c.since)
 	}
 	return max(c.left, 0)

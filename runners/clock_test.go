@@ -34,5 +34,20 @@ func TestClock(t *testing.T) {
 		}
 		release()
 		time.Sleep(time.Since(begun))
+		struck = false
+		c = StartClock(10*time.Second, func() { struck = true })
+		first, second := c.Hold(), c.Hold()
+		time.Sleep(time.Minute)
+		first()
+		time.Sleep(time.Minute)
+		second()
+		time.Sleep(9 * time.Second)
+		if struck {
+			t.Error("it goes on while one of two holds it")
+		}
+		time.Sleep(time.Second + 1)
+		if !struck {
+			t.Error("it does not go on after two have held it")
+		}
 	})
 }

@@ -1,9 +1,10 @@
 package runners
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"coderunner/internal/lazyregexp"
 )
 
 // Language names a language as the tool's argument does.
@@ -35,6 +36,19 @@ const (
 // HostLanguages are all languages of the host.
 var HostLanguages = []Language{AWK, Lua, Perl, PHP, Ruby, Tcl}
 
+// Languages of runners/wasi that are not ones of the host.
+const (
+	C       Language = "c"
+	CPP     Language = "cpp"
+	QuickJS Language = "quickjs"
+	SQL     Language = "sql"
+	WASM    Language = "wasm" // a module, in base64
+)
+
+// GuestLanguages are the languages of runners/wasi. One that the host has, too, is the
+// host's where that is configured.
+var GuestLanguages = []Language{C, CPP, Ruby, PHP, Perl, QuickJS, SQL, WASM}
+
 // aliases are other names of the languages: what people type, what shebangs and
 // Markdown fences name, and the endings of files.
 var aliases = map[string]Language{
@@ -43,12 +57,14 @@ var aliases = map[string]Language{
 	"ts": TypeScript, "mts": TypeScript, "cts": TypeScript, "deno": TypeScript, "bun": TypeScript, "tsx-node": TypeScript, "ts-node": TypeScript,
 	"sh": Bash, "shell": Bash, "shellscript": Bash, "dash": Bash, "ash": Bash,
 	"pl": Perl, "rb": Ruby, "tclsh": Tcl, "gawk": AWK, "luajit": Lua,
+	"c++": CPP, "cxx": CPP, "cc": CPP, "hpp": CPP, "g++": CPP, "clang++": CPP, "gcc": C, "clang": C,
+	"qjs": QuickJS, "sqlite": SQL, "sqlite3": SQL, "irb": Ruby, "php-cgi": PHP, "phtml": PHP, "webassembly": WASM, "wasi": WASM,
 }
 
 // ParseLanguage returns the language of a name or an alias, in any case, or "".
 func ParseLanguage(name string) Language {
 	name = strings.ToLower(strings.TrimSpace(name))
-	if l := Language(name); slices.Contains(Languages, l) || slices.Contains(HostLanguages, l) {
+	if l := Language(name); slices.Contains(Languages, l) || slices.Contains(HostLanguages, l) || slices.Contains(GuestLanguages, l) {
 		return l
 	}
 	if l := aliases[name]; l != "" {
@@ -68,12 +84,12 @@ const sure = 2
 // its weight. The measured precision is in language_test.go.
 type evidence struct {
 	weight  int
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 }
 
 // sign returns evidence whose expression is matched to each line.
 func sign(weight int, expr string) evidence {
-	return evidence{weight, regexp.MustCompile("(?m)" + expr)}
+	return evidence{weight, lazyregexp.New("(?m)" + expr)}
 }
 
 // The signs of each family. Strings are empty when they are looked for.
@@ -140,12 +156,17 @@ var (
 		sign(2, `^\s*(function\s+)?[\w-]+\s*\(\)\s*\{?\s*$`),
 		sign(2, `\s(&&|\|\|)\s+(echo|exit|return|cd|rm|mkdir)\b|\s2?>&[12]\b|[12]?>\s*/dev/null`),
 	}
+	cppSigns = []evidence{ // in what is C
+		sign(1, `^\s*#\s*include\s*<[a-z_]+>|\bstd::|^\s*using\s+namespace\b|^\s*template\s*<|^\s*(class|namespace)\s+\w+.*\{|\bconstexpr\b|\bauto\s+\w+\s*=`),
+	}
 	tagSigns = []evidence{sign(1, `</([A-Za-z][\w.]*)?>|<[A-Za-z][\w.]*(\s[^<>]*)?/>`)} // of JSX
 )
 
 var (
-	shebang  = regexp.MustCompile(`^#!\s*(?:\S*/)?(?:env(?:\s+-\S+)*\s+(?:\S*/)?)?([\w.-]+)`)
-	literals = regexp.MustCompile(`(?s)""".*?"""|'''.*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|` + "`(?:[^`\\\\]|\\\\.)*`")
+	shebang   = lazyregexp.New(`^#!\s*(?:\S*/)?(?:env(?:\s+-\S+)*\s+(?:\S*/)?)?([\w.-]+)`)
+	directive = lazyregexp.New(`^(?:\s|//[^\n]*\n|(?s:/\*.*?\*/))*(?:#\s*(?:include|define|pragma|if|undef)\b|(?:int|void)\s+main\s*\()`)
+	cSign     = lazyregexp.New(`(?m)^\s*#\s*include\s*[<"]|^\s*(?:int|void)\s+main\s*\(`)
+	literals  = lazyregexp.New(`(?s)""".*?"""|'''.*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|` + "`(?:[^`\\\\]|\\\\.)*`")
 )
 
 // Detect returns the language that the text of a program shows, or "" where
@@ -161,6 +182,12 @@ func Detect(code string) Language {
 	text := literals.ReplaceAllStringFunc(code, func(s string) string {
 		return s[:1] + strings.Repeat("\n", strings.Count(s, "\n")) + s[:1]
 	})
+	if directive.MatchString(code) && cSign.MatchString(code) {
+		if weigh(text, cppSigns) > 0 {
+			return CPP
+		}
+		return C
+	}
 	python, script := weigh(text, pythonSigns), weigh(text, scriptSigns)
 	if shell := weigh(text, shellSigns); shell > sure && shell >= max(python, script)+sure {
 		return Bash

@@ -14,6 +14,7 @@ func TestParseLanguage(t *testing.T) {
 		"python": Python, "Python": Python, "PY": Python, "python3": Python, "python3.14": Python,
 		"javascript": JavaScript, "js": JavaScript, "node": JavaScript, "JavaScript": JavaScript,
 		"typescript": TypeScript, "ts": TypeScript, " deno ": TypeScript, "jsx": JSX, "TSX": TSX,
+		"c": C, "gcc": C, "C++": CPP, "c++20": CPP, "cxx": CPP, "cc": CPP,
 		"": "", "cobol": "", "3": "", "...": "",
 	} {
 		if got := ParseLanguage(name); got != want {
@@ -53,7 +54,15 @@ func TestDetect(t *testing.T) {
 		"set -euo pipefail\nx=$(date)\necho $x":   Bash,
 		"if [ -f a ]; then rm a; fi":              Bash,
 		"echo hello":                              Bash,
-		"cat = 5\nfind = cat + 1\nsort = [cat]":   Python,
+		"// hello\n#include <stdio.h>\nint main(void) { puts(\"hi\"); }":         C,
+		"int main() { for (;;) ; return 0; }":                                    C,
+		"#define N 3\n#include \"a.h\"\nint main(int c, char **v) { return N; }": C,
+		"#include <iostream>\nint main() { std::cout << 1; }":                    CPP,
+		"#include <stdio.h>\nclass A { public: int x; };\nint main() {}":         CPP,
+		"cat > x.c <<'EOF'\n#include <stdio.h>\nint main() {}\nEOF\ncc x.c":      Bash,
+		"#define a thing\nimport os\nprint(os.name)":                             Python,
+		"code = '''\n#include <stdio.h>\nint main() {}\n'''\nprint(code)":        Python,
+		"cat = 5\nfind = cat + 1\nsort = [cat]":                                  Python,
 	} {
 		if got := Detect(code); got != want {
 			t.Errorf("Detect(%q) = %q, want %q", code, got, want)

@@ -10,6 +10,8 @@ type Limits struct {
 	Timeout time.Duration // of the run; the preparation has a limit of its own
 	Memory  int64         // bytes
 	Output  int64         // bytes kept of each stream
+
+	MaxTimeout time.Duration // the longest Timeout that a caller may ask for
 }
 
 // The default limits.
@@ -40,6 +42,10 @@ func (l Limits) WithDefaults() Limits {
 	if l.Output <= 0 {
 		l.Output = DefaultOutput
 	}
+	if l.MaxTimeout <= 0 || l.MaxTimeout > MaxTimeout {
+		l.MaxTimeout = MaxTimeout
+	}
+	l.Timeout = min(l.Timeout, l.MaxTimeout)
 	return l
 }
 

@@ -1,6 +1,8 @@
 package runners
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"coderunner/internal/netpolicy"
@@ -18,6 +20,7 @@ const (
 	OutputLimit  Status = "output_limit"  // far more output than Limits.Output
 	NotInstalled Status = "not_installed" // a package cannot be installed
 	Cancelled    Status = "cancelled"     // the caller's context ended
+	Paused       Status = "paused"        // waits for the user's consent to calls of tools
 	Crashed      Status = "crashed"       // the runtime died, by a bug in it or in compiled code
 )
 
@@ -49,6 +52,9 @@ type Outcome struct {
 	// Continued is set if the request had a session.
 	Continued *Continued `json:"session,omitempty"`
 
+	// Journal is what whoever runs a program that is Paused needs to go on.
+	Journal json.RawMessage `json:"-"`
+
 	// WholeStdout and WholeStderr are all of a stream that is truncated above,
 	// "" if not all was kept.
 	WholeStdout string `json:"-"`
@@ -68,9 +74,14 @@ func (o *Outcome) Printed(stdout, stderr *Capture) {
 	o.WholeStdout, o.WholeStderr = stdout.Whole(), stderr.Whole()
 }
 
-// Reached sets what the program reached over the network, which may be nil. Where
-// the program failed and something was refused, the error's hint names the flag.
-func (o *Outcome) Reached(n *netpolicy.Run) {
+// Contacter is a network that tells what a run reached, as *[netpolicy.Run] does.
+type Contacter interface {
+	Contacts() (list []netpolicy.Contact, more int)
+}
+
+// Reached sets what the program reached over the network. Where the program failed and
+// something was refused, the error's hint names the flag.
+func (o *Outcome) Reached(n Contacter) {
 	o.Usage.Contacted, o.Usage.ContactsOmitted = n.Contacts()
 	if o.Error == nil || o.Error.Hint != "" || o.Status != Failed {
 		return
@@ -171,6 +182,33 @@ type Package struct {
 	Adapted bool `json:"adapted,omitempty"`
 }
 
+// maxFetched bounds the packages that Fetched names.
+const maxFetched = 10
+
+// Fetched returns a sentence about the packages that were downloaded for the first time,
+// for somebody who may have meant others, "" if there are none.
+func (o *Outcome) Fetched() string {
+	var names []string
+	more := 0
+	for _, p := range o.Packages {
+		switch {
+		case p.Cached:
+		case len(names) == maxFetched:
+			more++
+		default:
+			names = append(names, Clip(p.Name+" "+p.Version, 100)+" ("+p.Source+")")
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	text := "Fetched for the first time: " + strings.Join(names, ", ")
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + "."
+}
+
 // Usage is what a run took.
 type Usage struct {
 	QueueMS         int64 `json:"queue_ms"`   // waiting for a free place
@@ -183,6 +221,9 @@ type Usage struct {
 	// ContactsOmitted is how many more there were.
 	Contacted       []netpolicy.Contact `json:"contacted,omitempty"`
 	ContactsOmitted int                 `json:"contacts_omitted,omitempty"`
+
+	// ToolCalls is how often the program has called tools of other servers.
+	ToolCalls int `json:"calls,omitempty"`
 }
 
 // CommandExitCode returns the exit code of a command that ran the program: the
@@ -191,7 +232,7 @@ func (o *Outcome) CommandExitCode() int {
 	switch o.Status {
 	case TimedOut, OutOfMemory, OutputLimit:
 		return 124
-	case Crashed, NotInstalled, Cancelled:
+	case Crashed, NotInstalled, Cancelled, Paused:
 		return 125
 	case Succeeded:
 		return 0

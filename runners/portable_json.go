@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"unicode/utf8"
 )
 
 // Value is the value of the program's last expression. Make one with
@@ -39,98 +38,68 @@ const (
 // and Rust and Go refuse numbers above 1e308. Lone surrogates and invalid UTF-8
 // become U+FFFD.
 func PortableJSON(text []byte) json.RawMessage {
-	if !json.Valid(text) {
+	p := portable{in: json.NewDecoder(bytes.NewReader(text))}
+	p.in.UseNumber()
+	p.write = json.NewEncoder(&p.out)
+	p.write.SetEscapeHTML(false)
+	if !json.Valid(text) || !p.value(1) {
 		return nil
 	}
-	p := portable{in: text, out: make([]byte, 0, len(text))}
-	for len(p.in) > 0 {
-		if !p.token() {
-			return nil
-		}
-	}
-	return p.out
+	return p.out.Bytes()
 }
 
 // portable rewrites a valid JSON text.
 type portable struct {
-	in, out []byte
-	open    []map[string]bool // the names seen in each open object; nil for an array
-	name    bool              // the next string is a name
+	in    *json.Decoder // which puts U+FFFD in the place of what is not Unicode
+	out   bytes.Buffer
+	write *json.Encoder // to out
 }
 
-// token copies the next token and reports whether parsers agree about it.
-func (p *portable) token() bool {
-	n := 1
-	switch c := p.in[0]; c {
-	case ' ', '\t', '\r', '\n':
-		p.in = p.in[1:]
-		return true
-	case '{', '[':
-		var names map[string]bool
-		if c == '{' {
-			names = map[string]bool{}
-		}
-		p.open, p.name = append(p.open, names), c == '{'
-		if len(p.open) > maxJSONDepth {
-			return false
-		}
-	case '}', ']':
-		p.open, p.name = p.open[:len(p.open)-1], false
-	case ',':
-		p.name = p.open[len(p.open)-1] != nil
-	case ':':
-		p.name = false
-	case '"':
-		return p.str()
-	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		n = len(p.in) - len(bytes.TrimLeft(p.in, "+-.0123456789eE"))
-		if n > maxJSONNumber {
-			return false
-		}
-		if _, err := strconv.ParseFloat(string(p.in[:n]), 64); err != nil {
-			return false
-		}
-	}
-	p.out = append(p.out, p.in[:n]...)
-	p.in = p.in[n:]
-	return true
-}
-
-// str copies a string and reports whether parsers agree about it.
-func (p *portable) str() bool {
-	n, escaped := 1, false
-	for ; p.in[n] != '"'; n++ {
-		if p.in[n] == '\\' {
-			escaped = true
-			n++
-		}
-	}
-	n++
-	raw := p.in[:n]
-	p.in = p.in[n:]
-	surrogates := escaped && (bytes.Contains(raw, []byte(`\ud`)) || bytes.Contains(raw, []byte(`\uD`)))
-	if surrogates || !utf8.Valid(raw) {
-		var text string
-		if json.Unmarshal(raw, &text) != nil { // it puts U+FFFD in their place
-			return false
-		}
-		var err error
-		if raw, err = json.Marshal(text); err != nil {
-			return false
-		}
-	}
-	p.out = append(p.out, raw...)
-	if !p.name {
-		return true
-	}
-	var name string
-	if !escaped {
-		name = string(raw[1 : len(raw)-1])
-	} else if json.Unmarshal(raw, &name) != nil {
+// value copies the next value and reports whether parsers agree about it.
+func (p *portable) value(depth int) bool {
+	token, err := p.in.Token()
+	if err != nil {
 		return false
 	}
-	names := p.open[len(p.open)-1]
-	twice := names[name]
-	names[name] = true
-	return !twice
+	switch t := token.(type) {
+	case json.Delim:
+		return depth <= maxJSONDepth && p.members(t, depth)
+	case json.Number:
+		_, err = strconv.ParseFloat(t.String(), 64)
+		p.out.WriteString(t.String())
+		return err == nil && len(t) <= maxJSONNumber
+	}
+	return p.simple(token)
+}
+
+// members copies an object or an array, of which the beginning was read.
+func (p *portable) members(begin json.Delim, depth int) bool {
+	p.out.WriteByte(byte(begin))
+	names := map[any]bool{}
+	for first := true; p.in.More(); first = false {
+		if !first {
+			p.out.WriteByte(',')
+		}
+		if begin == '{' {
+			name, err := p.in.Token()
+			if err != nil || names[name] || !p.simple(name) {
+				return false
+			}
+			names[name] = true
+			p.out.WriteByte(':')
+		}
+		if !p.value(depth + 1) {
+			return false
+		}
+	}
+	_, err := p.in.Token()
+	p.out.WriteByte(byte(begin) + 2) // ] or }
+	return err == nil
+}
+
+// simple writes a string, a boolean or null.
+func (p *portable) simple(token json.Token) bool {
+	err := p.write.Encode(token)
+	p.out.Truncate(p.out.Len() - len("\n"))
+	return err == nil
 }

@@ -6,7 +6,7 @@ import "sync"
 type Progress struct {
 	Phase string // "download", "unpack", "compile", "resolve", "replay", "run"
 	Item  string // "deno 2.9.6", "six-1.17.0-py2.py3-none-any.whl"
-	Done  int64  // bytes when Phase is "download", else steps
+	Done  int64  // bytes when Phase is "download", else steps or parts of Total
 	Total int64  // 0 when not known
 }
 

@@ -46,6 +46,9 @@ type Request struct {
 	// comes, from any goroutine, and must return quickly. It changes no limit.
 	Printed func(p []byte)
 
+	// Client is whose program it is, where there are several: no two share a process.
+	Client string
+
 	// Locked refuses every package that is not in the program's inline lock,
 	// with the hash that is stated there.
 	Locked bool
@@ -56,6 +59,10 @@ type Request struct {
 	// Ask, if not nil, asks the user about hosts that the policy does not have. The
 	// time limit stands still meanwhile.
 	Ask netpolicy.AskFunc
+
+	// Tools, if not nil, are the functions of other servers that the program may call. The
+	// time limit stands still meanwhile, within a bound.
+	Tools Tools
 
 	// Progress, if not nil, is called with the steps of the preparation, from
 	// any goroutine, one call at a time.
@@ -90,6 +97,15 @@ const (
 	maxArgsBytes  = 128 << 10
 )
 
+// MaxCodeOf returns the most bytes that a program of a language may have: a module is as
+// large as a file may be, in base64.
+func MaxCodeOf(l Language) int {
+	if l == WASM {
+		return MaxFilesBytes / 3 * 4
+	}
+	return MaxCode
+}
+
 // RequestError is a request that makes no sense. Message is one sentence that
 // names the argument and the fix.
 type RequestError struct {
@@ -110,8 +126,8 @@ func BadArgument(name, format string, args ...any) error {
 // beyond that, such as the syntax of a requirement, is the runner's to check.
 // The error is a *[RequestError].
 func (r *Request) Check() error {
-	if len(r.Code) > MaxCode {
-		return BadArgument("code", `is %d bytes long; at most %d are taken, so pass data in "files" or "stdin".`, len(r.Code), MaxCode)
+	if most := MaxCodeOf(r.Language); len(r.Code) > most {
+		return BadArgument("code", `is %d bytes long; at most %d are taken, so pass data in "files" or "stdin".`, len(r.Code), most)
 	}
 	if err := checkPackages(r.Packages); err != nil {
 		return err

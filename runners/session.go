@@ -1,9 +1,11 @@
 package runners
 
 import (
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -45,6 +47,15 @@ type Session struct {
 	// not count as this one's.
 	Save string
 
+	// Keep has the state After have the files of these names that were saved when the
+	// state Before was left, but for those that are in Save, and reports whether they are all
+	// there and whole. Nil: they are not. Only the last call counts.
+	Keep func(names []string) bool
+
+	// Link makes a file of Save another name of one that Saved has or that the cache has.
+	// Nil: os.Link does.
+	Link func(from, name string) error
+
 	// Rollback keeps the state Before in force unless the program succeeds:
 	// otherwise nothing needs to be kept or saved.
 	Rollback bool
@@ -65,8 +76,44 @@ type SessionFile struct {
 	SHA256 string      `json:"sha256,omitempty"` // of a regular file
 	Target string      `json:"target,omitempty"` // of a link
 
-	// Source is a file of the host with the contents of a regular file.
-	Source string `json:"-"`
+	// Source is a file of the host with the contents of a regular file, or Contents returns
+	// them.
+	Source   string                 `json:"-"`
+	Contents func() ([]byte, error) `json:"-"`
+}
+
+// LinkTo makes a file of Save another name of a file.
+func (s *Session) LinkTo(from, name string) error {
+	if s.Link != nil {
+		return s.Link(from, name)
+	}
+	return os.Link(from, filepath.Join(s.Save, name))
+}
+
+// savedPlaceholders is the name of a file in [Session].Save: what stands for secrets in the
+// session's variables, by their names.
+const savedPlaceholders = "placeholders.json"
+
+// Placeholders returns what [Session.KeepPlaceholders] kept with the state Before, nil if
+// there is nothing.
+func (s *Session) Placeholders() (kept map[string]string) {
+	if s == nil || s.Before == "" {
+		return nil
+	}
+	if saved, err := s.Saved(); err == nil {
+		b, _ := os.ReadFile(saved[savedPlaceholders])
+		_ = json.Unmarshal(b, &kept)
+	}
+	return kept
+}
+
+// KeepPlaceholders keeps placeholders with the state After.
+func (s *Session) KeepPlaceholders(p map[string]string) error {
+	b, err := json.Marshal(p)
+	if err != nil || len(p) == 0 {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.Save, savedPlaceholders), b, 0o400)
 }
 
 // SavedBase is the name of a file in [Session].Save that sessions share.
@@ -74,7 +121,11 @@ const SavedBase = "base"
 
 // Read returns the contents of a regular file, which it checks.
 func (f SessionFile) Read() ([]byte, error) {
-	b, err := os.ReadFile(f.Source)
+	read := func() ([]byte, error) { return os.ReadFile(f.Source) }
+	if f.Contents != nil {
+		read = f.Contents
+	}
+	b, err := read()
 	if err != nil {
 		return nil, fmt.Errorf("read %s of the session: %w", f.Path, err)
 	}
@@ -149,6 +200,10 @@ type Continued struct {
 	ThreadsEnded int `json:"threads_ended,omitempty"`
 	// ProcessesEnded is how many processes it left running; they were ended, too.
 	ProcessesEnded int `json:"processes_ended,omitempty"`
+
+	// Gone reports that the program was ended with the process that held the session: nothing
+	// of what it did is kept.
+	Gone bool `json:"-"`
 
 	// Exited reports that the program called sys.exit or raised SystemExit.
 	Exited bool `json:"-"`

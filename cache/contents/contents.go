@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coderunner/cache"
+	"coderunner/internal/order"
 )
 
 // Line is a package, or everything of one sort.
@@ -28,7 +29,7 @@ type Line struct {
 
 // sorts are the lines for entries that are not of one package, by kind.
 var sorts = map[string]string{
-	"snapshot": "snapshots", "library": "compiled code", "library-code": "compiled code", "wheel-code": "compiled code",
+	"snapshot": "snapshots", "library": "compiled code", "library-code": "compiled code", "wheel-code": "compiled code", "bytecode": "compiled code", "compiled": "compiled code",
 	"module": "compiled code", "machine-code": "compiled code", "stdlib": "compiled code", "deno-code": "compiled code",
 	"sha256": "downloads", "sha512": "downloads",
 }
@@ -133,7 +134,7 @@ func Packages(ctx context.Context, c *cache.Cache) (map[string][]string, error) 
 	wheels, err := c.List(ctx, "wheel")
 	names := map[string][]string{}
 	add := func(sort string, list []cache.Entry, name func(cache.Entry) string) {
-		slices.SortStableFunc(list, func(a, b cache.Entry) int { return b.Used.Compare(a.Used) })
+		order.Stably(list, func(a, b cache.Entry) int { return b.Used.Compare(a.Used) })
 		for _, e := range list {
 			if text := Printable(name(e)); !slices.Contains(names[sort], text) {
 				names[sort] = append(names[sort], text)
@@ -152,7 +153,7 @@ func Compiled(ctx context.Context, c *cache.Cache) (names []string) {
 	if err != nil {
 		return nil // a list for readers, and the next run tells what is wrong
 	}
-	slices.SortStableFunc(wheels, func(a, b cache.Entry) int { return b.Used.Compare(a.Used) })
+	order.Stably(wheels, func(a, b cache.Entry) int { return b.Used.Compare(a.Used) })
 	for _, e := range wheels {
 		name, _, _ := strings.Cut(Printable(wheelName(e)), " ")
 		if isCompiled(e) && !slices.Contains(names, name) {

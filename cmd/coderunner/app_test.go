@@ -18,9 +18,11 @@ import (
 	"time"
 )
 
+type appProgram struct{ language, code string }
+
 // appPrograms make results of every kind that the page shows. URL is a server
 // that nothing may reach.
-var appPrograms = []struct{ language, code string }{
+var appPrograms = []appProgram{
 	{"python", `import csv, random
 random.seed(1)
 print("three lines\nof plain\noutput")
@@ -91,11 +93,11 @@ func TestApp(t *testing.T) {
 	defer trap.Close()
 	for _, theme := range []string{"light", "dark"} {
 		t.Run(theme, func(t *testing.T) {
-			page := hostPage(t, theme, trap.URL)
+			page := hostPage(t, theme, trap.URL, appPrograms)
 			if dir := os.Getenv("CODERUNNER_SCREENSHOTS"); dir != "" {
 				browse(t, browser, page, "--screenshot="+filepath.Join(dir, theme+".png"))
 			}
-			report := browse(t, browser, bytes.Replace(page, []byte(`"scripts":false`), []byte(`"scripts":true`), 1), "--dump-dom")
+			report := browse(t, browser, page, "--dump-dom")
 			var seen struct {
 				Reports []appReport
 				Stray   []any
@@ -118,7 +120,7 @@ func TestApp(t *testing.T) {
 
 // browse opens a page in the browser and returns what it posts. The page has
 // loaded only then, so that a screenshot shows what it has become.
-func browse(t *testing.T, browser string, page []byte, action string) (report []byte) {
+func browse(t *testing.T, browser string, page []byte, actions ...string) (report []byte) {
 	posted := make(chan []byte, 1)
 	loaded := make(chan struct{})
 	mux := http.NewServeMux()
@@ -144,8 +146,8 @@ func browse(t *testing.T, browser string, page []byte, action string) (report []
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-		"--window-size=752,2700", "--user-data-dir="+t.TempDir(), action, server.URL)
+	args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=752,2700", "--user-data-dir=" + t.TempDir()}, actions...)
+	cmd := exec.CommandContext(ctx, browser, append(args, server.URL)...)
 	log, err := cmd.CombinedOutput()
 	select {
 	case report = <-posted:
@@ -190,7 +192,7 @@ func checkConfined(t *testing.T, r appReport) {
 
 // hostPage returns a host with the server's page, the results of the programs
 // and the resources that they name.
-func hostPage(t *testing.T, theme, trap string) []byte {
+func hostPage(t *testing.T, theme, trap string, programs []appProgram) []byte {
 	s := serveWire(t)
 	s.ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"t","version":"1"},"capabilities":{"extensions":{"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}}}}`)
 	type contents struct {
@@ -216,15 +218,18 @@ func hostPage(t *testing.T, theme, trap string) []byte {
 	}
 	ask("tools/list", map[string]any{}, &list)
 	var page contents
-	ask("resources/read", map[string]any{"uri": list.Tools[0].Meta.UI.ResourceURI}, &page)
+	for _, tool := range list.Tools {
+		if tool.Name == "run_code" {
+			ask("resources/read", map[string]any{"uri": tool.Meta.UI.ResourceURI}, &page)
+		}
+	}
 	data := struct {
 		Theme     string         `json:"theme"`
 		Page      string         `json:"page"`
-		Scripts   bool           `json:"scripts"`
 		Results   []any          `json:"results"`
 		Resources map[string]any `json:"resources"`
-	}{theme, page.Contents[0].Text, false, nil, map[string]any{}}
-	for _, p := range appPrograms {
+	}{theme, page.Contents[0].Text, nil, map[string]any{}}
+	for _, p := range programs {
 		var result json.RawMessage // whose order of names stays
 		ask("tools/call", map[string]any{"name": "run_code", "arguments": map[string]any{"language": p.language, "code": strings.ReplaceAll(p.code, "URL", trap)}}, &result)
 		data.Results = append(data.Results, result)
@@ -242,6 +247,11 @@ func hostPage(t *testing.T, theme, trap string) []byte {
 			}
 		}
 	}
+	return inHost(t, data)
+}
+
+// inHost returns the host with what it is told.
+func inHost(t *testing.T, data any) []byte {
 	host, err := os.ReadFile(filepath.Join("testdata", "app", "host.html"))
 	if err != nil {
 		t.Fatal(err)

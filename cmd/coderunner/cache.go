@@ -15,6 +15,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/cache/contents"
+	"coderunner/internal/backend"
 )
 
 // newCache builds the commands that look after the cache. None of them asks
@@ -75,13 +76,15 @@ func newCachePrune(cfg *Config, asJSON *bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove what has not been used for long",
-		Args:  cobra.NoArgs,
+		Long: "Remove what has not been used for long, and the runtimes of older versions: those that\n" +
+			"were last used a day before another version's, and that no process uses.",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > 36500 {
 				return fmt.Errorf("--days %d: want 1 to 36500; coderunner cache clear removes everything", days)
 			}
 			return withCache(*cfg, func(c *cache.Cache) error {
-				removed, err := c.Prune(cmd.Context(), time.Duration(days)*24*time.Hour)
+				removed, err := c.Prune(cmd.Context(), time.Duration(days)*24*time.Hour, backend.RuntimeKinds...)
 				return errors.Join(printRemoved(os.Stdout, *asJSON, c, removed), err)
 			})
 		},
@@ -146,7 +149,7 @@ func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, e := range entries {
-		fmt.Fprintf(table, "%s\t%s\t  %s\n", humanSize(e.Size), humanAge(time.Since(e.Used)), printable(e.String()))
+		fmt.Fprintf(table, "%s\t%s\t  %s\n", contents.Size(e.Size), humanAge(time.Since(e.Used)), contents.Printable(e.String()))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -161,7 +164,7 @@ func printRemoved(w io.Writer, asJSON bool, c *cache.Cache, removed []cache.Entr
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, line := range contents.Sums(removed) {
-		fmt.Fprintf(table, "%s\t  %s (%d)\n", humanSize(line.Size), line.Name, line.Count)
+		fmt.Fprintf(table, "%s\t  %s (%d)\n", contents.Size(line.Size), line.Name, line.Count)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -174,13 +177,13 @@ func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []c
 	packages := 0
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, line := range contents.Lines(ctx, entries) {
-		text := printable(line.Sort + " " + line.Name)
+		text := contents.Printable(line.Sort + " " + line.Name)
 		if line.Sort == "" {
 			text = fmt.Sprintf("%s (%d)", line.Name, line.Count)
 		} else {
 			packages++
 		}
-		fmt.Fprintf(table, "%s\t%s\t  %s\n", humanSize(line.Size), humanAge(time.Since(line.Used)), text)
+		fmt.Fprintf(table, "%s\t%s\t  %s\n", contents.Size(line.Size), humanAge(time.Since(line.Used)), text)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -193,7 +196,7 @@ func printSum(w io.Writer, c *cache.Cache, n int, name string, entries []cache.E
 	counted, apart := contents.Sizes(entries)
 	_, err := fmt.Fprintf(w, "%d %s, %s in %s\n", n, name, contents.Filled(counted, limit), c.Root())
 	if err == nil && apart > 0 {
-		_, err = fmt.Fprintf(w, "besides, sessions: %s (coderunner sessions; CODE_RUNNER_SESSION_DISK limits them)\n", humanSize(apart))
+		_, err = fmt.Fprintf(w, "besides, sessions: %s (coderunner sessions; CODE_RUNNER_SESSION_DISK limits them)\n", contents.Size(apart))
 	}
 	return err
 }
@@ -229,7 +232,7 @@ func verifyCache(ctx context.Context, c *cache.Cache, remove, asJSON bool) error
 			if list[i].Removed {
 				done = " (removed)"
 			}
-			fmt.Printf("%s: %s%s\n", printable(p.Entry.String()), printable(p.Err.Error()), done)
+			fmt.Printf("%s: %s%s\n", contents.Printable(p.Entry.String()), contents.Printable(p.Err.Error()), done)
 		}
 		_, err = fmt.Printf("%d entries, %d damaged\n", len(entries), len(problems))
 	}

@@ -109,7 +109,7 @@ func isSlow(kind string) bool {
 // idle are kinds that no run reads, as long as what was made of them is there,
 // or whose loss only makes something slower.
 func idle(kind string) bool {
-	return kind == "CACHEDIR.TAG" || kind == "size" || strings.HasPrefix(kind, "blobs/") || strings.HasPrefix(kind, "files/wanted") || strings.HasPrefix(kind, "deno/") && !strings.HasPrefix(kind, "deno/npm *") ||
+	return kind == "CACHEDIR.TAG" || kind == "size" || strings.HasPrefix(kind, "blobs/") || strings.HasPrefix(kind, "files/wanted") || strings.HasPrefix(kind, "files/compiled") || strings.HasPrefix(kind, "trees/bytecode") || strings.HasPrefix(kind, "deno/") && !strings.HasPrefix(kind, "deno/npm *") ||
 		isFingerprint(kind)
 }
 

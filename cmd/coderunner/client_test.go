@@ -71,7 +71,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	s := &conn{cmd: exec.Command(bin, args...)}
 	s.cmd.Dir = ts.MkAbs(".")
 	for _, name := range append(passedOn, "PATH", "HOME", "TMPDIR", "DENO_PERMISSION_ARGS", "CODE_RUNNER_OFFLINE",
-		"CODE_RUNNER_CACHE_DIR", "CODE_RUNNER_SESSION_DIR", "CODE_RUNNER_CONCURRENCY", "CODE_RUNNER_TIMEOUT", "CODE_RUNNER_STRUCTURED") {
+		"CODE_RUNNER_CACHE_DIR", "CODE_RUNNER_SESSION_DIR", "CODE_RUNNER_CONCURRENCY", "CODE_RUNNER_TIMEOUT", "CODE_RUNNER_STRUCTURED", "CODE_RUNNER_TOOLS") {
 		if v := ts.Getenv(name); v != "" {
 			s.cmd.Env = append(s.cmd.Env, name+"="+v)
 		}
@@ -201,8 +201,8 @@ func cmdRecv(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprint(ts.Stdout(), a.line)
 }
 
-// cmdFinish is "finish eof|TERM|INT": ends the server, which must go with exit
-// code 0.
+// cmdFinish is "finish eof|TERM|INT|KILL": ends the server, which must go with exit
+// code 0 if it can.
 func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 	s := connOf(ts)
 	late := time.AfterFunc(time.Minute, func() { _ = s.cmd.Process.Kill() })
@@ -214,12 +214,14 @@ func cmdFinish(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(s.cmd.Process.Signal(syscall.SIGTERM))
 	case "INT":
 		ts.Check(s.cmd.Process.Signal(os.Interrupt))
+	case "KILL":
+		ts.Check(s.cmd.Process.Kill())
 	default:
-		ts.Fatalf("usage: finish eof|TERM|INT")
+		ts.Fatalf("usage: finish eof|TERM|INT|KILL")
 	}
 	_, err := io.Copy(io.Discard, s.out)
 	ts.Check(err)
-	if err := s.cmd.Wait(); err != nil {
+	if err := s.cmd.Wait(); err != nil && args[0] != "KILL" {
 		ts.Fatalf("the server ended with %v\n%s", err, s.log.String())
 	}
 }

@@ -26,8 +26,9 @@ func newConfig() *cobra.Command {
 		Short: "Print the entry for an MCP client, or write it to its configuration",
 		Long: "Print the entry for the configuration file of an MCP client, with the path of this\n" +
 			"binary and the settings given as flags, or with the URL of a server over HTTP, whose\n" +
-			"token the client takes from " + clients.TokenVariable + ". --write adds it to the file, or changes\n" +
-			"the command of the entry that is there, after showing the difference.\n\n" +
+			"token the client takes from " + clients.TokenVariable + ". With --npx, --uvx or --docker it\n" +
+			"starts this version from a package. --write adds the entry to the file, or changes\n" +
+			"the command of the one that is there, after showing the difference.\n\n" +
 			"Clients: " + strings.Join(clients.Names(), ", ") + ".",
 		Example:   "  coderunner config cursor --write\n  coderunner config vscode --timeout 2m --file .vscode/mcp.json --write\n  coderunner config claude-code --http http://127.0.0.1:8000/mcp",
 		ValidArgs: clients.Names(),
@@ -53,6 +54,9 @@ func newConfig() *cobra.Command {
 				return fmt.Errorf("config %s: %w", c.Name, err)
 			}
 			to, err := entryFor(cmd.Flags(), binary, address)
+			if err == nil {
+				to, err = launchBy(cmd, to)
+			}
 			if err != nil {
 				return err
 			}
@@ -72,6 +76,7 @@ func newConfig() *cobra.Command {
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "write it without asking")
 	cmd.Flags().StringVar(&address, "http", "", "URL of a server over HTTP instead of a command")
 	cmd.Flags().StringVar(&file, "file", "", "another configuration file than the user's")
+	addLaunchers(cmd)
 	return cmd
 }
 

@@ -29,8 +29,11 @@ type Config struct {
 	Limits      runners.Limits
 	Concurrency int  // at least 1
 	Ask         bool // users may be asked about hosts
+	Workers     int  // of a server
 	Structured  server.Structured
 	HTTP        httpConfig // of serve
+	Trace       string     // a file; "": none
+	Tools       string     // a file or a client's name; "": none
 }
 
 // open opens the runner of a language, or those of all if it is "".
@@ -38,6 +41,9 @@ func (c Config) open(only runners.Language, log *zap.Logger) (*backend.Backend, 
 	c.Only, c.Log = only, log
 	return backend.Open(c.Config)
 }
+
+// defaultWorkers is how many processes run the programs of a client at a time.
+const defaultWorkers = 4
 
 // setting is one variable and the flag of the same name.
 type setting struct {
@@ -50,8 +56,10 @@ type setting struct {
 var settings = []setting{
 	{"DENO_PERMISSION_ARGS", "deno-permission-args", "permissions of programs in all languages, as Deno's flags", setPermissions},
 	{"CODE_RUNNER_ASK", "ask", "let clients that can ask their user whether a program may connect to a host without permission, for one run (default true)", setBool(func(c *Config) *bool { return &c.Ask })},
-	{"CODE_RUNNER_SECRETS", "secrets", "variables whose values programs can use and not see, each with its host: API_KEY=api.example.com", setSecrets},
+	{"CODE_RUNNER_SECRETS", "secrets", "variables whose values programs can use and not see, each with its host: API_KEY=api.example.com puts it into headers and URLs, API_KEY=api.example.com+body into bodies, too", setSecrets},
+	{"CODE_RUNNER_TOOLS", "tools", "file with MCP servers whose tools programs may call, as clients have it, or the name of a client whose file has them", func(c *Config, v string) error { c.Tools = v; return nil }},
 	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache directory (default: in the user's cache directory)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
+	{"CODE_RUNNER_BUNDLE", "bundle", "directory that coderunner bundle made, from which the cache takes what it lacks (default: " + bundleName + " beside the binary, if it is there)", setBundle},
 	{"CODE_RUNNER_CACHE_SIZE", "cache-size", fmt.Sprintf("size the cache is kept under, least recently used first; 0 is no limit (default %dGiB)", backend.DefaultCacheSize>>30), within(func(c *Config) *int64 { return &c.CacheSize }, parseSize, 0, math.MaxInt64, "a size such as 5GiB, or 0 for no limit")},
 	{"CODE_RUNNER_TIMEOUT", "timeout", fmt.Sprintf("time limit of a run (default %v)", runners.DefaultTimeout), within(func(c *Config) *time.Duration { return &c.Limits.Timeout }, parseSeconds, runners.MinTimeout, runners.MaxTimeout,
 		fmt.Sprintf("a time between %v and %v, such as 30, 30s or 2m", runners.MinTimeout, runners.MaxTimeout))},
@@ -60,6 +68,7 @@ var settings = []setting{
 	{"CODE_RUNNER_MAX_OUTPUT", "max-output", fmt.Sprintf("bytes kept of each output stream (default %d)", runners.DefaultOutput), within(func(c *Config) *int64 { return &c.Limits.Output }, parseSize, runners.MinOutput, runners.MaxOutput,
 		fmt.Sprintf("a number of bytes between %d and %dMiB, such as 50000", runners.MinOutput, runners.MaxOutput>>20))},
 	{"CODE_RUNNER_CONCURRENCY", "concurrency", "programs at once (default: cores × 4, fewer on machines with little memory)", within(func(c *Config) *int { return &c.Concurrency }, strconv.Atoi, 1, 1000, "a number between 1 and 1000")},
+	{"CODE_RUNNER_WORKERS", "workers", fmt.Sprintf("processes of a server in which each client's programs of Python and bash run, at most; 0 runs them in the server (default %d)", defaultWorkers), within(func(c *Config) *int { return &c.Workers }, strconv.Atoi, 0, 100, "a number between 0 and 100")},
 	{"CODE_RUNNER_STRUCTURED", "structured", "whether clients get structured content: auto, always or never (default auto)", setStructured},
 	{"CODE_RUNNER_SESSION_DIR", "session-dir", "directory of the sessions (default: in the cache directory)", func(c *Config, v string) error { c.SessionDir = v; return nil }},
 	{"CODE_RUNNER_SESSION_STORE", "session-store", "S3-compatible store of the sessions that several machines share, s3://BUCKET/PREFIX; AWS_ENDPOINT_URL and credentials as AWS's tools have them", setSessionStore},
@@ -71,7 +80,9 @@ var settings = []setting{
 	{"CODE_RUNNER_OFFLINE", "offline", "fetch nothing", setBool(func(c *Config) *bool { return &c.Offline })},
 	{"CODE_RUNNER_DENO", "deno", "a Deno to use instead of the pinned one", func(c *Config, v string) error { c.Deno = v; return nil }},
 	{"CODE_RUNNER_HOST_LANGUAGES", "host-languages", "languages whose interpreter the host has, such as perl,ruby or lua=/opt/lua/bin/lua", func(c *Config, v string) error { c.HostLanguages = strings.Split(v, ","); return nil }},
+	{"CODE_RUNNER_LANGUAGES", "languages", "languages that run in WebAssembly besides Python, of " + languageNames(runners.GuestLanguages) + "; none for no other (default: all)", setLanguages},
 	{"CODE_RUNNER_ISOLATION", "isolation", "\"require\" refuses to run where programs cannot be confined fully (see coderunner doctor)", setIsolation},
+	{"CODERUNNER_TRACE", "trace", "file to write to what the command spends its time on, for Chrome's trace viewer or Perfetto", func(c *Config, v string) error { c.Trace = v; return nil }},
 	{"NPM_CONFIG_REGISTRY", "npm-config-registry", "npm registry", setURL(false, func(c *Config) *string { return &c.NPMRegistry })},
 	{"JSR_URL", "jsr-url", "JSR registry", setURL(false, func(c *Config) *string { return &c.JSRURL })},
 	{"PIP_INDEX_URL", "pip-index-url", "Python package index", setURL(true, func(c *Config) *string { return &c.PyPIIndex })},
@@ -132,7 +143,7 @@ func addPermissionFlags(flags *pflag.FlagSet) {
 
 // readConfig reads the flags, then the environment, then the defaults.
 func readConfig(flags *pflag.FlagSet) (Config, error) {
-	c := Config{Config: backend.Config{CacheSize: backend.DefaultCacheSize, Version: ownVersion()}.WithDefaults(), Ask: true}
+	c := Config{Config: backend.Config{CacheSize: backend.DefaultCacheSize, Version: ownVersion()}.WithDefaults(), Ask: true, Workers: defaultWorkers}
 	c.HTTP.Drain = defaultDrain
 	for _, s := range slices.Concat(settings, httpSettings) {
 		name, value := s.env, os.Getenv(s.env)
@@ -145,6 +156,9 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 		if err := s.set(&c, value); err != nil {
 			return Config{}, fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	if c.Bundle == "" {
+		c.Bundle = bundleBeside()
 	}
 	c.Limits = c.Limits.WithDefaults()
 	c.Memory = c.Limits.Memory
@@ -181,6 +195,22 @@ func parseSeconds(v string) (time.Duration, error) {
 		v += "s"
 	}
 	return time.ParseDuration(v)
+}
+
+// setLanguages takes the languages of runners/wasi that there are. Those that every server has
+// may be named, too.
+func setLanguages(c *Config, v string) error {
+	c.Languages = []runners.Language{}
+	for name := range strings.SplitSeq(v, ",") {
+		switch l := runners.ParseLanguage(name); {
+		case strings.TrimSpace(name) == "none", slices.Contains(runners.Languages, l):
+		case slices.Contains(runners.GuestLanguages, l):
+			c.Languages = append(c.Languages, l)
+		default:
+			return fmt.Errorf("%q is none of %s", name, languageNames(runners.GuestLanguages))
+		}
+	}
+	return nil
 }
 
 func setIsolation(c *Config, v string) error {

@@ -18,7 +18,7 @@ func newDoctor(cfg *Config) *cobra.Command {
 		Long:  "Show what works, what does not and what to do. Nothing is fetched but one small\ndocument from each registry.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			r := doctor.Examine(cmd.Context(), cfg.Config)
+			r := doctor.Examine(cmd.Context(), cfg.Config, doctor.Packages{NPM: npmPackage, PyPI: pypiPackage, Image: image})
 			if asJSON {
 				err = printJSON(os.Stdout, r)
 			} else {

@@ -169,6 +169,38 @@ func TestServeHTTPNames(t *testing.T) {
 	}
 }
 
+// TestServeHTTPTokens has a token that bounds timeout_seconds, one that does not, and one for
+// the metrics alone.
+func TestServeHTTPTokens(t *testing.T) {
+	const short, long, metrics = "token-of-the-short", "token-of-the-long!", "token-of-prometheus"
+	s := startHTTP(t, []string{"CODE_RUNNER_OFFLINE=1", "CODE_RUNNER_HTTP_TOKEN=a:5s=" + short + ",b=" + long + ",p:metrics=" + metrics}, "--http-max-timeout", "20s")
+	for token, want := range map[string]string{short: "between 0.001 and 5.", long: "between 0.001 and 20."} {
+		c := &httpClient{url: s.url, token: token}
+		if err := c.hello(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := c.call(t.Context(), "run_code", map[string]any{"language": "bash", "code": "true", "timeout_seconds": 21}); !strings.Contains(fmt.Sprint(text, err), want) {
+			t.Errorf("%v, %v, want %q", text, err, want)
+		}
+	}
+	if err := (&httpClient{url: s.url, token: metrics}).hello(t.Context()); err == nil || !strings.Contains(err.Error(), "403") {
+		t.Errorf("the token for /metrics begins a session: %v", err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(s.url, "/mcp")+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+metrics)
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), "coderunner_places") {
+		t.Errorf("the metrics: %s, %.200s, %v", answer.Status, text, err)
+	}
+}
+
 // TestServeHTTP is the README's command: a token in a file, programs, and an end that
 // lets them finish.
 func TestServeHTTP(t *testing.T) {

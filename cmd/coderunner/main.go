@@ -17,15 +17,41 @@ import (
 	"os"
 	"os/signal"
 	osuser "os/user"
+	"runtime"
+	"runtime/debug"
 	"syscall"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"golang.org/x/term"
+
+	"coderunner/internal/trace"
+	"coderunner/internal/worker"
 )
 
 func main() { os.Exit(Main()) }
 
+// startPercent is GOGC until the first collection. A start has a few megabytes; looking
+// through them for what could be reused would be a tenth of its processor time.
+const startPercent = 800
+
+// deferCollection lets a short command end before the collector runs.
+func deferCollection() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	usual := debug.SetGCPercent(startPercent)
+	runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, usual)
+}
+
 // Main runs the command line and returns the exit code.
 func Main() int {
+	if len(os.Args) == 2 && os.Args[1] == worker.Command {
+		return worker.Main() // without what people need
+	}
 	closeInherited()
+	deferCollection()
 	if os.Getenv("HOME") == "" { // the cache and settings are in the directory that the system knows
 		if u, err := osuser.Current(); err == nil {
 			_ = os.Setenv("HOME", u.HomeDir)
@@ -70,6 +96,7 @@ func Main() int {
 // execute runs the command that the command line names.
 func execute(ctx context.Context) (code int) {
 	cmd, err := newRoot().ExecuteContextC(ctx)
+	err = errors.Join(err, trace.Stop())
 	if err == nil {
 		return 0
 	}
@@ -93,3 +120,25 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 
 // codeOurFault is the exit code when the program could not be run.
 const codeOurFault = 125
+
+// newLogger logs to stderr, one JSON object a line, or for people on a terminal.
+func newLogger(level zapcore.Level) *zap.Logger {
+	c := zap.NewProductionConfig()
+	c.Level = zap.NewAtomicLevelAt(level)
+	c.Sampling = nil
+	c.OutputPaths = []string{"stderr"}
+	c.ErrorOutputPaths = []string{"stderr"}
+	c.DisableCaller = true
+	c.DisableStacktrace = true
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		c.Encoding, c.EncoderConfig.ConsoleSeparator, c.EncoderConfig.TimeKey = "console", ": ", ""
+		c.EncoderConfig.EncodeLevel = func(l zapcore.Level, out zapcore.PrimitiveArrayEncoder) {
+			out.AppendString("coderunner: " + l.String())
+		}
+	}
+	log, err := c.Build()
+	if err != nil {
+		return zap.NewNop()
+	}
+	return log
+}

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+	"unicode"
+
+	"coderunner/cache/contents"
 )
 
 // moduleFlag is the value of -m, which Python has: it is an error that names the file.
@@ -18,11 +20,9 @@ func (moduleFlag) Type() string          { return "string" }
 // moduleError is the error of a module in place of a program.
 type moduleError string
 
-var moduleName = regexp.MustCompile(`^[\pL_][\pL\pN_.]*$`)
-
 func (e moduleError) Error() string {
 	name := string(e)
-	if !moduleName.MatchString(name) {
+	if strings.ContainsFunc(name, func(r rune) bool { return r != '_' && r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		return "-m: run takes the FILE of a program"
 	}
 	file := filepath.FromSlash(strings.ReplaceAll(name, ".", "/"))
@@ -41,7 +41,7 @@ func (e moduleError) Error() string {
 func programIn(dir string) string {
 	for _, name := range []string{"__main__.py", "index.js", "index.mjs", "index.ts"} {
 		if at := filepath.Join(dir, name); isRegular(at) {
-			return "name the program in it: coderunner run " + printable(at)
+			return "name the program in it: coderunner run " + contents.Printable(at)
 		}
 	}
 	return "name a program in it"

@@ -31,9 +31,9 @@ type runOptions struct {
 
 // addLanguage adds the flag --language to a command.
 func addLanguage(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVarP(to, "language", "l", "", "`LANGUAGE` of the program: "+languageNames(runners.Languages))
+	cmd.Flags().StringVarP(to, "language", "l", "", "`LANGUAGE` of the program: "+languageNames(allLanguages))
 	_ = cmd.RegisterFlagCompletionFunc("language", cobra.FixedCompletions( // the flag is there
-		languageCompletions(runners.Languages), cobra.ShellCompDirectiveNoFileComp))
+		languageCompletions(allLanguages), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // addFiles adds the flags for a program's files to a command.
@@ -51,8 +51,11 @@ func needFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// allLanguages are those of run.
+var allLanguages = append(runners.Languages[:len(runners.Languages):len(runners.Languages)], runners.GuestLanguages...)
+
 // replLanguages are those that repl knows.
-var replLanguages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript, runners.Bash}
+var replLanguages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript, runners.Bash, runners.Ruby, runners.QuickJS, runners.SQL}
 
 // languageCompletions returns the names of languages.
 func languageCompletions(languages []runners.Language) (names []cobra.Completion) {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"coderunner/cache/contents"
 	"coderunner/runners"
 )
 
@@ -42,7 +43,7 @@ func takeOut(dir string, stdout, stderr io.Writer, out *runners.Outcome) error {
 	}
 	var names []string
 	for _, f := range files[:min(len(files), maxNamed)] {
-		names = append(names, fmt.Sprintf("%s (%s)", printable(f.Path), humanSize(f.Size)))
+		names = append(names, fmt.Sprintf("%s (%s)", contents.Printable(f.Path), contents.Size(f.Size)))
 	}
 	if more := len(files) - len(names) + out.FilesOmitted; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
@@ -64,13 +65,13 @@ func writeFiles(dir string, stderr io.Writer, files []runners.LeftFile) error {
 	defer root.Close()
 	for _, f := range files {
 		if f.Data == nil {
-			fmt.Fprintf(stderr, "coderunner: not written: %s (%s, %s)\n", printable(f.Path), f.MIME, humanSize(f.Size))
+			fmt.Fprintf(stderr, "coderunner: not written: %s (%s, %s)\n", contents.Printable(f.Path), f.MIME, contents.Size(f.Size))
 			continue
 		}
 		if err := writeFile(root, filepath.FromSlash(f.Path), f.Data); err != nil {
-			return fmt.Errorf("write %s: %w", printable(filepath.Join(dir, f.Path)), err)
+			return fmt.Errorf("write %s: %w", contents.Printable(filepath.Join(dir, f.Path)), err)
 		}
-		fmt.Fprintf(stderr, "coderunner: wrote %s (%s)\n", printable(filepath.Join(dir, f.Path)), humanSize(f.Size))
+		fmt.Fprintf(stderr, "coderunner: wrote %s (%s)\n", contents.Printable(filepath.Join(dir, f.Path)), contents.Size(f.Size))
 	}
 	return nil
 }

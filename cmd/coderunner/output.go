@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"coderunner/cache/contents"
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners"
 )
 
@@ -86,6 +85,11 @@ func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limit
 			return err
 		}
 	}
+	if fetched := out.Fetched(); fetched != "" {
+		if err := stderr.printLine("coderunner: " + fetched); err != nil {
+			return err
+		}
+	}
 	text := endText(out, limits, notSeen)
 	if !strings.Contains(text, notSeen) { // strings.Contains(text, "") is true
 		text = strings.TrimPrefix(text+"\n"+notSeen, "\n")
@@ -96,7 +100,7 @@ func printEnd(stdout, stderr *stream, out *runners.Outcome, limits runners.Limit
 	return nil
 }
 
-var permission = regexp.MustCompile(`--allow-\w+`)
+var permission = lazyregexp.New(`--allow-\w+`)
 
 // endText returns why a program ended and what its author should know besides, "" if
 // it ended well or chose its exit code. notSeen is a line about a file that it did not
@@ -160,12 +164,6 @@ func printJSON(w io.Writer, v any) error {
 	out.SetIndent("", "  ")
 	return out.Encode(v)
 }
-
-// printable quotes what a terminal might take for orders.
-func printable(s string) string { return contents.Printable(s) }
-
-// humanSize rounds a number of bytes for people.
-func humanSize(n int64) string { return contents.Size(n) }
 
 // humanAge returns how long ago something was used, in days.
 func humanAge(d time.Duration) string {

@@ -4,18 +4,19 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/term"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/notebook"
 	"coderunner/internal/stdin"
 	"coderunner/runners"
@@ -27,6 +28,10 @@ import (
 func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args []string) (req runners.Request, in notebook.Cells, err error) {
 	req = runners.Request{Packages: o.packages, Args: args, Limits: cfg.Limits}
 	isNotebook, limit := strings.EqualFold(filepath.Ext(file), ".ipynb"), int64(runners.MaxCode)
+	isModule := o.language == "" && endingLanguage(file) == runners.WASM || runners.ParseLanguage(o.language) == runners.WASM
+	if isModule {
+		limit = int64(runners.MaxCodeOf(runners.WASM)) / 4 * 3
+	}
 	if isNotebook {
 		limit = notebook.Max
 	}
@@ -44,6 +49,8 @@ func newRequest(ctx context.Context, cfg Config, o runOptions, file string, args
 		return req, nil, errors.New("there is no program on the standard input; usage: coderunner run [flags] FILE|-|-c CODE [ARG]...")
 	case int64(len(code)) > limit:
 		return req, nil, fmt.Errorf("%s: longer than the %d MiB that a program may have", file, limit>>20)
+	case isModule && bytes.HasPrefix(code, []byte("\x00asm")): // else it is in base64
+		code = base64.StdEncoding.AppendEncode(nil, code)
 	case bytes.IndexByte(code[:min(len(code), 8000)], 0) >= 0: // as Git tells
 		return req, nil, fmt.Errorf("%s: not text but a binary file", file)
 	}
@@ -108,7 +115,7 @@ func readFile(ctx context.Context, file string, limit int64) (data []byte, err e
 
 // ownShebang matches the first line of a program that names us as its
 // interpreter, with the language in it.
-var ownShebang = regexp.MustCompile(`^#!.*\bcoderunner\s.*(?:-l|--language)(?:\s*=\s*|\s+)(\w+)`)
+var ownShebang = lazyregexp.New(`^#!.*\bcoderunner\s.*(?:-l|--language)(?:\s*=\s*|\s+)(\w+)`)
 
 // languageOf returns the language of --language, or else of the file's name, or
 // else the one that the program's text shows.
@@ -118,7 +125,7 @@ func languageOf(asked, file, code string) (runners.Language, error) {
 	case l != "":
 		return l, nil
 	case asked != "":
-		return "", fmt.Errorf("--language %q: want %s", asked, languageNames(runners.Languages))
+		return "", fmt.Errorf("--language %q: want %s", asked, languageNames(allLanguages))
 	}
 	if l = endingLanguage(file); l != "" {
 		return l, nil
@@ -130,9 +137,9 @@ func languageOf(asked, file, code string) (runners.Language, error) {
 		return l, nil
 	}
 	if file == "-" {
-		return "", errors.New("the program does not show its language: use --language " + languageNames(runners.Languages))
+		return "", errors.New("the program does not show its language: use --language " + languageNames(allLanguages))
 	}
-	return "", fmt.Errorf("%s: neither the name nor the text shows the language: use --language %s", file, languageNames(runners.Languages))
+	return "", fmt.Errorf("%s: neither the name nor the text shows the language: use --language %s", file, languageNames(allLanguages))
 }
 
 // endingLanguage returns the language that the ending of a file's name stands for, "" if

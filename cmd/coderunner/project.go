@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -8,9 +9,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
+	"coderunner/cache/contents"
 	"coderunner/internal/project"
 	"coderunner/runners"
 )
@@ -68,7 +71,7 @@ func openProject(cfg Config, o runOptions, file string, l runners.Language, isNo
 // commonAbove returns how far above dir the directory is that has all that --file and --dir
 // name by paths that lead up. Deno has no working directory below another.
 func commonAbove(dir string, o runOptions, l runners.Language) (n int) {
-	if l != runners.Python && l != runners.Bash || dir != absolute(".") {
+	if l != runners.Python && l != runners.Bash && !slices.Contains(runners.GuestLanguages, l) || dir != absolute(".") {
 		return 0
 	}
 	for _, name := range append(o.files[:len(o.files):len(o.files)], o.dirs...) {
@@ -127,7 +130,7 @@ func copyNamed(files []runners.File, name string) ([]runners.File, error) {
 		}
 		data, err := io.ReadAll(io.LimitReader(f, left+1))
 		if left -= int64(len(data)); err != nil || left < 0 {
-			return orElse(err, fmt.Errorf("is too large: files from elsewhere have %s together (--allow-read=PATH shows it the original)", humanSize(runners.MaxFilesBytes)))
+			return cmp.Or(err, fmt.Errorf("is too large: files from elsewhere have %s together (--allow-read=PATH shows it the original)", contents.Size(runners.MaxFilesBytes)))
 		}
 		to := filepath.Base(filepath.Clean(name))
 		if to == ".." || to == "." {
@@ -137,13 +140,6 @@ func copyNamed(files []runners.File, name string) ([]runners.File, error) {
 		return nil
 	})
 	return files, err
-}
-
-func orElse(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
 }
 
 // missedLine returns the line which says that a program looked for what is there and is not
@@ -163,14 +159,17 @@ func missedLine(v *project.View) string {
 		name = rel
 	}
 	if strings.HasPrefix(m.Why, "is beside") {
-		dir := path.Dir(v.Program)
-		if rel, err := filepath.Rel(absolute("."), filepath.Join(v.Path(), filepath.FromSlash(dir))); err == nil {
+		dir := filepath.Join(v.Path(), filepath.FromSlash(path.Dir(v.Program)))
+		if rel, err := filepath.Rel(dir, m.Host); err == nil {
+			name = rel
+		}
+		if rel, err := filepath.Rel(absolute("."), dir); err == nil {
 			dir = rel
 		}
 		return fmt.Sprintf("coderunner: the program looked for %s, which %s: cd %s && coderunner run %s\n",
-			printable(filepath.Base(name)), printable(m.Why), printable(dir), printable(path.Base(v.Program)))
+			contents.Printable(name), contents.Printable(m.Why), contents.Printable(dir), contents.Printable(path.Base(v.Program)))
 	}
-	return fmt.Sprintf("coderunner: the program looked for %s, which %s: %s%s shows it\n", printable(name), printable(m.Why), flag, printable(name))
+	return fmt.Sprintf("coderunner: the program looked for %s, which %s: %s%s shows it\n", contents.Printable(name), contents.Printable(m.Why), flag, contents.Printable(name))
 }
 
 // isBelow reports whether a path is below dir.

@@ -14,13 +14,16 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/term"
 
+	"coderunner/cache/contents"
 	"coderunner/internal/repl"
 	"coderunner/internal/session"
+	"coderunner/internal/tools"
 	"coderunner/runners"
 )
 
 func newRepl(cfg *Config) *cobra.Command {
 	var o replOptions
+	var language string
 	cmd := &cobra.Command{
 		Use:   "repl [flags] [" + strings.Join(languageCompletions(replLanguages), "|") + "]",
 		Short: "Read statements and run each in a session",
@@ -32,15 +35,14 @@ func newRepl(cfg *Config) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(languageCompletions(replLanguages), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.language = runners.Python
-			if len(args) > 0 {
-				if o.language = runners.ParseLanguage(args[0]); !slices.Contains(replLanguages, o.language) {
-					return fmt.Errorf("unknown language %q: use %s", args[0], languageNames(replLanguages))
-				}
+			args = append(args, language)
+			if o.language = runners.ParseLanguage(args[0]); !slices.Contains(replLanguages, o.language) {
+				return fmt.Errorf("unknown language %q: use %s", args[0], languageNames(replLanguages))
 			}
 			return startRepl(cmd.Context(), *cfg, o)
 		},
 	}
+	cmd.Flags().StringVarP(&language, "language", "l", "python", "`LANGUAGE` of the statements, as the argument")
 	cmd.Flags().StringVar(&o.session, "session", "", "`NAME` of a session to go on with, which stays; without it there is one until the end")
 	cmd.Flags().StringArrayVarP(&o.packages, "package", "p", nil, "a `REQUIREMENT` such as \"pydantic>=2\" or npm:zod@3; may be repeated")
 	addFiles(cmd, &o.named)
@@ -79,6 +81,11 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
+	set, err := cfg.openTools(newLogger(zap.WarnLevel))
+	if err != nil {
+		return err
+	}
+	defer set.Close()
 	p := &statements{replOptions: o}
 	p.stdout, p.stderr = openStreams(-1)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // see run
@@ -100,10 +107,12 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 	err = repl.Run(ctx, repl.Config{
 		Language: o.language, Runner: b.Runners[o.language], Store: p.store, Session: p.session, Packages: o.packages, Limits: cfg.Limits,
 		Terminal: typed, Stdout: repl.Stream{Writer: p.stdout, Line: p.stdout.printLine}, Stderr: repl.Stream{Writer: p.stderr, Line: p.stderr.printLine},
-		Progress: showProgress, Interrupts: p.interrupts, Save: p.save,
-		Explain:  func(out *runners.Outcome) string { return endText(out, cfg.Limits, missedLine(view)) },
-		Describe: func(f runners.LeftFile) string { return fmt.Sprintf("%s (%s)", printable(f.Path), humanSize(f.Size)) },
-		Project:  view, Files: files,
+		Progress: withTools(set, o.session), Interrupts: p.interrupts, Save: p.save,
+		Explain: func(out *runners.Outcome) string { return endText(out, cfg.Limits, missedLine(view)) },
+		Describe: func(f runners.LeftFile) string {
+			return fmt.Sprintf("%s (%s)", contents.Printable(f.Path), contents.Size(f.Size))
+		},
+		Project: view, Files: files,
 	})
 	if exit, ok := errors.AsType[*repl.Exit](err); ok && exit.Code == 0 {
 		return nil
@@ -127,6 +136,17 @@ func (p *statements) interrupts(cancel func()) repl.Interrupts {
 		return s == syscall.SIGINT
 	})
 	return repl.Interrupts{Signals: &first.Signals, Quiet: first.wordless, Restore: restore}
+}
+
+// withTools returns what shows the progress of a statement, and gives it the tools of other
+// servers, if there are any.
+func withTools(set *tools.Set, session string) func(*runners.Request) (done func()) {
+	return func(req *runners.Request) (done func()) {
+		if set != nil {
+			req.Tools = set.For(tools.Run{Client: "command", Session: session})
+		}
+		return showProgress(req)
+	}
 }
 
 // save writes an image into the directory of --out, unless there is a file of the name.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"coderunner/internal/compiler"
+	"coderunner/internal/trace"
 )
 
 // printUsage prints what cobra prints, without the settings, which every command
@@ -50,24 +51,32 @@ func newRoot() *cobra.Command {
 		Use:   "coderunner",
 		Short: "Runs Python, JavaScript, TypeScript and bash programs in a sandbox",
 		Long: "coderunner runs Python, JavaScript and TypeScript programs, with any package, and\n" +
-			"bash scripts in a sandbox. Without a command it serves MCP over stdio.",
+			"bash scripts in a sandbox. Without a command it serves MCP over stdio, unless stdin is\n" +
+			"a terminal.",
 		Example:       "  coderunner run hello.py\n  coderunner repl\n  coderunner config cursor --write",
 		Version:       ownVersion(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	serve := newServe(&cfg)
-	root.RunE = serve.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if introduce() {
+			return nil
+		}
+		return serve.RunE(cmd, args)
+	}
 	addFlags(root.PersistentFlags(), settings)
 	addPermissionFlags(root.PersistentFlags())
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
-		cfg, err = readConfig(cmd.Flags())
+		if cfg, err = readConfig(cmd.Flags()); err == nil && cfg.Trace != "" {
+			err = trace.Start(cfg.Trace)
+		}
 		return err
 	}
 	root.SetUsageFunc(printUsage)
 	root.SetFlagErrorFunc(suggestFlag)
-	root.AddCommand(serve, newRun(&cfg), newRepl(&cfg), newLock(&cfg), newWarm(&cfg), newDoctor(&cfg), newCache(&cfg), newSessions(&cfg), newConfig(), newVersion(&cfg), newCompile(),
+	root.AddCommand(serve, newRun(&cfg), newRepl(&cfg), newLock(&cfg), newWarm(&cfg), newBundle(&cfg), newDoctor(&cfg), newCache(&cfg), newSessions(&cfg), newTools(&cfg), newConfig(), newVersion(&cfg), newCompile(),
 		newSettings(root.PersistentFlags()))
 	root.InitDefaultCompletionCmd("completion") // so that it is there to be changed
 	root.SetHelpCommand(newHelp())

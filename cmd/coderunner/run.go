@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -16,6 +17,8 @@ import (
 
 	"coderunner/internal/backend"
 	"coderunner/internal/session"
+	"coderunner/internal/tools"
+	"coderunner/internal/trace"
 	"coderunner/runners"
 )
 
@@ -72,8 +75,8 @@ func newRun(cfg *Config) *cobra.Command {
 	cmd.Flags().BoolVar(&o.isolated, "isolated", false, "show the program only FILE, what that imports, and what --file and --dir name")
 	cmd.Flags().StringVar(&o.out, "out", "", "`DIR` to write the program's files, plots and images to")
 	cmd.Flags().StringVar(&o.session, "session", "", "`NAME` of a session to go on in, with the variables and files of its earlier programs")
-	cmd.Flags().StringVar(&o.record, "record", "", "`FILE` to write the program's HTTP exchanges to (HAR)")
-	cmd.Flags().StringVar(&o.replay, "replay", "", "`FILE` to answer the program's HTTP requests from, without a network")
+	cmd.Flags().StringVar(&o.record, "record", "", "`FILE` to write the program's HTTP exchanges and calls of tools to (HAR)")
+	cmd.Flags().StringVar(&o.replay, "replay", "", "`FILE` to answer the program's HTTP requests and calls of tools from, without a network")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print the outcome as JSON instead")
 	return cmd
 }
@@ -93,7 +96,9 @@ func (v *onceValue) String() string { return string(*v) }
 func (v *onceValue) Type() string   { return "string" }
 
 func run(ctx context.Context, cfg Config, o runOptions, file string, args []string) error {
+	read := trace.Begin("read the program")
 	req, cells, err := newRequest(ctx, cfg, o, file, args)
+	read()
 	if err != nil {
 		return err
 	}
@@ -113,13 +118,18 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	first := firstSignal{shown: []*stream{stdout, stderr}}
 	req.Signals = &first.Signals
 	defer onSignal(first.take)()
+	open := trace.Begin("open the runner")
 	b, err := cfg.open(req.Language, newLogger(zap.WarnLevel))
+	open()
 	if err != nil {
 		return err
 	}
-	tellVariables(req, b.ShowsVariable, os.Stderr)
-	out, err := runOn(ctx, b, cfg, o.session, req)
-	if err = errors.Join(err, b.Close(), b.SaveRecording()); err != nil {
+	running := trace.Begin("run")
+	out, err := runWithTools(ctx, b, cfg, o.session, req)
+	running()
+	closing := trace.Begin("close the runner")
+	err = errors.Join(err, b.Close(), b.SaveRecording())
+	if closing(); err != nil {
 		return err
 	}
 	cells.Locate(req.Filename, out.Error)
@@ -172,9 +182,36 @@ func (o runOptions) show(out *runners.Outcome, limits runners.Limits, first *fir
 	return nil
 }
 
+// runWithTools runs the program with the tools of other servers, if the configuration names
+// any. There is nobody to ask: stdin is the program's.
+func runWithTools(ctx context.Context, b *backend.Backend, cfg Config, session string, req runners.Request) (*runners.Outcome, error) {
+	set, err := cfg.openTools(newLogger(zap.WarnLevel))
+	if err != nil {
+		return nil, err
+	}
+	var t *tools.Tools
+	if set != nil {
+		defer set.Close()
+		t = set.For(tools.Run{Client: "command", Session: session})
+		req.Tools = t
+	}
+	if req.Tools, err = b.Tools(req.Tools); err != nil {
+		return nil, err
+	}
+	out, err := runOn(ctx, b, cfg, session, req)
+	if out != nil && t != nil {
+		out.Usage.ToolCalls = t.Calls()
+	}
+	return out, err
+}
+
 func runOn(ctx context.Context, b *backend.Backend, cfg Config, name string, req runners.Request) (*runners.Outcome, error) {
 	r := b.Runners[req.Language]
-	if r == nil {
+	switch {
+	case r != nil:
+	case slices.Contains(runners.GuestLanguages, req.Language):
+		return nil, fmt.Errorf("%s is not among the languages of CODE_RUNNER_LANGUAGES (--languages)", req.Language)
+	default:
 		return nil, fmt.Errorf("%s programs need the host's interpreter: --host-languages %s allows it", req.Language, req.Language)
 	}
 	defer showProgress(&req)()

@@ -24,6 +24,11 @@ func TestMain(m *testing.M) {
 			os.Exit(Main())
 		},
 		"claim": claim,
+		"bundled": func() { // marks a directory as a bundle for this system
+			if err := os.WriteFile(filepath.Join(os.Args[1], platformFile), []byte(platform), 0o600); err != nil {
+				panic(err)
+			}
+		},
 	})
 }
 

@@ -66,15 +66,21 @@ func serve(ctx context.Context, cfg Config) error {
 	defer func() { _ = log.Sync() }()
 	logState(log)
 	cfg.Ahead = min(serverAhead, cfg.Concurrency)
+	cfg.Config.Workers = cfg.Workers
 	b, err := cfg.open("", log)
 	if err != nil {
 		return err
 	}
+	servers, err := cfg.openTools(log)
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	defer servers.Close()
 	mcp := server.Config{
 		Name: "coderunner", Version: ownVersion(),
-		Runners: b.Runners, Limits: cfg.Limits, Concurrency: cfg.Concurrency,
+		Runners: b.Runners, Hosted: b.Hosted, Limits: cfg.Limits, Concurrency: cfg.Concurrency,
 		Policy: b.Policy, Offline: cfg.Offline, Isolation: b.Isolation(),
-		Structured: cfg.Structured, Ask: cfg.Ask, Log: log,
+		Structured: cfg.Structured, Ask: cfg.Ask, Tools: servers, Log: log,
 		Compiled: func(ctx context.Context) []string { return contents.Compiled(ctx, b.Cache) },
 		Missing:  b.Missing,
 		Packages: func(ctx context.Context) (map[string][]string, error) { return contents.Packages(ctx, b.Cache) },

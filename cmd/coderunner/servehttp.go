@@ -20,6 +20,7 @@ import (
 	"coderunner/internal/httpserve"
 	"coderunner/internal/server"
 	"coderunner/internal/session"
+	"coderunner/runners"
 )
 
 // httpConfig is what serve needs for HTTP.
@@ -34,7 +35,7 @@ const defaultDrain = 25 * time.Second
 // httpSettings are those of serve alone.
 var httpSettings = []setting{
 	{"CODE_RUNNER_HTTP", "http", "serve MCP over HTTP on this address, such as 127.0.0.1:8000, instead of stdio", func(c *Config, v string) error { c.HTTP.Addr = v; return nil }},
-	{"CODE_RUNNER_HTTP_TOKEN_FILE", "http-token-file", "file with the bearer tokens that clients need; it is made if there is none. Without it: CODE_RUNNER_HTTP_TOKEN, or a token that is written to stderr", func(c *Config, v string) error { c.HTTP.tokenFile = v; return nil }},
+	{"CODE_RUNNER_HTTP_TOKEN_FILE", "http-token-file", "file with the bearer tokens that clients need, NAME=SECRET on a line; the programs of NAME:60s=SECRET take that long at most, and NAME:metrics=SECRET reads /metrics only. It is made if there is none. Without it: CODE_RUNNER_HTTP_TOKEN, or a token that is written to stderr", func(c *Config, v string) error { c.HTTP.tokenFile = v; return nil }},
 	{"CODE_RUNNER_TLS_CERT", "tls-cert", "file with the certificate, in PEM", func(c *Config, v string) error { c.HTTP.TLSCert = v; return nil }},
 	{"CODE_RUNNER_TLS_KEY", "tls-key", "file with its key, in PEM", func(c *Config, v string) error { c.HTTP.TLSKey = v; return nil }},
 	{"CODE_RUNNER_HTTP_PLAINTEXT", "http-plaintext", "allow other addresses than loopback without TLS, for a proxy in front that has it", setBool(func(c *Config) *bool { return &c.HTTP.Plaintext })},
@@ -42,6 +43,7 @@ var httpSettings = []setting{
 	{"CODE_RUNNER_HTTP_ORIGINS", "http-origins", "origins whose pages may use it, such as https://example.com, separated by commas", setList(func(c *Config) *[]string { return &c.HTTP.Origins })},
 	{"CODE_RUNNER_HTTP_ISSUER", "http-issuer", "URL of an OpenID Connect issuer whose JWTs are taken", setURL(false, func(c *Config) *string { return &c.HTTP.Issuer })},
 	{"CODE_RUNNER_HTTP_RESOURCE", "http-resource", "URL of this server's /mcp, which must be the audience of these JWTs", setURL(false, func(c *Config) *string { return &c.HTTP.Resource })},
+	{"CODE_RUNNER_HTTP_MAX_TIMEOUT", "http-max-timeout", "longest timeout_seconds of a call, such as 120s, where a token has none of its own (NAME:60s=SECRET)", within(func(c *Config) *time.Duration { return &c.HTTP.MaxTimeout }, parseSeconds, time.Second, runners.MaxTimeout, "a time of at most 1h, such as 120s")},
 	{"CODE_RUNNER_HTTP_DRAIN", "http-drain", fmt.Sprintf("how long programs may take to end after SIGTERM (default %v)", defaultDrain), within(func(c *Config) *time.Duration { return &c.HTTP.Drain }, time.ParseDuration, 0, time.Hour, "a time of at most 1h, such as 25s")},
 }
 

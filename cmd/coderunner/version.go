@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"coderunner/internal/backend"
+
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 )
@@ -16,22 +18,38 @@ func newVersion(cfg *Config) *cobra.Command {
 		Short: "Print the versions of coderunner and of the runtimes",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b, err := cfg.open("", newLogger(zap.WarnLevel))
+			cfg.Log = newLogger(zap.WarnLevel)
+			all, err := backend.Versions(cfg.Config)
 			if err != nil {
 				return err
 			}
-			fmt.Println("coderunner", ownVersion())
-			all := b.Versions()
+			fmt.Println("coderunner", ownVersion()+released())
 			for _, name := range slices.Sorted(maps.Keys(all)) {
 				fmt.Println(name, all[name])
 			}
-			return b.Close()
+			return nil
 		},
 	}
 }
 
-// ownVersion is the module's version, or the commit of a build from a clone.
+// What the linker sets in the binaries of a release (cmd/release): its version and day,
+// and the names of its packages, by which a client's entry can start it.
+var version, date, npmPackage, pypiPackage, image string
+
+// released returns the day of a release.
+func released() string {
+	if date == "" {
+		return ""
+	}
+	return " (" + date + ")"
+}
+
+// ownVersion is the release's version, or the module's, or the commit of a build from a
+// clone.
 func ownVersion() string {
+	if version != "" {
+		return version
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

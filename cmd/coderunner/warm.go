@@ -10,28 +10,19 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
-	"coderunner/cache"
 	"coderunner/runners"
 )
 
 func newWarm(cfg *Config) *cobra.Command {
-	var from string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "warm [PACKAGE]...",
 		Short: "Fetch and prepare the runtimes and packages ahead of time",
 		Long: "Fetch and prepare the runtimes and packages ahead of time. Packages that begin\n" +
 			"with npm: or jsr: are for JavaScript and TypeScript, the others for Python.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if from != "" {
-				if err := withCache(*cfg, func(c *cache.Cache) error { return c.CopyFrom(cmd.Context(), from) }); err != nil {
-					return fmt.Errorf("copy the cache %s: %w", from, err)
-				}
-			}
 			return warm(cmd.Context(), *cfg, args)
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "`DIRECTORY` of another cache that nobody uses, such as one in an image, to copy first")
-	return cmd
 }
 
 func warm(ctx context.Context, cfg Config, packages []string) error {

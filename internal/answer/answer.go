@@ -70,6 +70,12 @@ func New(out *runners.Outcome, req runners.Request, limits runners.Limits, resou
 	a.displays(out)
 	a.files(out)
 	a.refusals(out)
+	if fetched := out.Fetched(); fetched != "" {
+		if took := out.Usage.PrepareMS / 1000; took > 0 {
+			fetched += fmt.Sprintf(" That took %d s, once: the next call takes milliseconds.", took)
+		}
+		a.Structured.Notes = append(a.Structured.Notes, fetched)
+	}
 	if out.Note != "" {
 		a.Structured.Notes = append(a.Structured.Notes, out.Note)
 	}

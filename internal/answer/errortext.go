@@ -2,9 +2,9 @@ package answer
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners"
 )
 
@@ -86,7 +86,7 @@ const (
 const traceHead = "Traceback (most recent call last):\n"
 
 // elsewhere matches where a traceback goes on with other threads and tasks.
-var elsewhere = regexp.MustCompile(`\n(Thread|Task)s? .* \(most recent call last\):\n`)
+var elsewhere = lazyregexp.New(`\n(Thread|Task)s? .* \(most recent call last\):\n`)
 
 // pythonTrace splits a traceback into its frames, with the exceptions before it
 // where it has any, and what comes last, the exception.

@@ -1,12 +1,13 @@
 package answer
 
 import (
-	"regexp"
 	"strings"
+
+	"coderunner/internal/lazyregexp"
 )
 
 // escape matches an ANSI sequence: CSI, OSC, or one of two or three bytes.
-var escape = regexp.MustCompile(`^\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()#][0-9A-Za-z]|[ -~]?)`)
+var escape = lazyregexp.New(`^\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()#][0-9A-Za-z]|[ -~]?)`)
 
 // Fold returns what a terminal would show in the end: no ANSI
 // sequences, and each line in the state in which \r, \b and "erase line" left

@@ -68,7 +68,7 @@ func Schema() map[string]any {
 		"properties": object{
 			"status": object{"type": "string", "enum": []runners.Status{
 				runners.Succeeded, runners.Failed, runners.TimedOut, runners.OutOfMemory,
-				runners.OutputLimit, runners.NotInstalled, runners.Cancelled, runners.Crashed}},
+				runners.OutputLimit, runners.NotInstalled, runners.Cancelled, runners.Paused, runners.Crashed}},
 			"language":  object{"type": "string", "description": "The program's language, if the call did not name it."},
 			"exit_code": integer,
 			"stdout":    str, "stderr": str,

@@ -68,7 +68,7 @@ func (a *Answer) statusText() string {
 		return fmt.Sprintf("exit code: %d", out.ExitCode)
 	case runners.TimedOut:
 		return a.withError(fmt.Sprintf("timed out after %s: raise it with timeout_seconds (at most %d).",
-			Seconds(limits.Timeout), int(runners.MaxTimeout.Seconds())), out.Error)
+			Seconds(limits.Timeout), int(limits.WithDefaults().MaxTimeout.Seconds())), out.Error)
 	case runners.OutOfMemory:
 		return a.withError(fmt.Sprintf("out of memory: the limit is %d MiB (CODE_RUNNER_MEMORY on the server).",
 			limits.Memory>>20), out.Error)
@@ -80,6 +80,8 @@ func (a *Answer) statusText() string {
 			limits.Output*runners.FloodFactor, runners.FloodFactor), out.Error)
 	case runners.NotInstalled:
 		return a.packagesText(out.Error)
+	case runners.Paused:
+		return a.withError("paused.", out.Error)
 	case runners.Cancelled:
 		return "The call was cancelled."
 	}

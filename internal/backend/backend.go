@@ -16,15 +16,21 @@ import (
 	"coderunner/cache"
 	"coderunner/cache/contents"
 	"coderunner/internal/compiler"
+	"coderunner/internal/fetch"
 	"coderunner/internal/intercept"
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/sandbox"
 	"coderunner/internal/sysmem"
+	"coderunner/internal/worker"
 	"coderunner/runners"
 	"coderunner/runners/bash"
 	"coderunner/runners/deno"
 	"coderunner/runners/host"
 	"coderunner/runners/python"
+	"coderunner/runners/python/hostdirs"
+	"coderunner/runners/toolbox"
+	"coderunner/runners/wasi"
+	"coderunner/runners/wasi/engine"
 )
 
 // Backend runs programs. Its fields are not changed after Open.
@@ -34,11 +40,16 @@ type Backend struct {
 	// Runners has the runner of each language. What programs print and return is
 	// without the secrets.
 	Runners map[runners.Language]runners.Runner
+	Hosted  []runners.Language // those of the Runners whose interpreter is the host's
 
 	cfg       Config
 	network   netpolicy.Options
 	intercept *intercept.Interceptor // nil: none
+	tools     *toolbox.Recording     // nil: none
 	python    *python.Runner         // nil: not opened
+	guests    *wasi.Guests           // likewise
+	fetch     *fetch.Client          // of guests; likewise
+	workers   *worker.Pool           // nil: there are none
 	opened    []*opened
 	ballast   []byte
 }
@@ -76,9 +87,17 @@ func Open(cfg Config) (*Backend, error) {
 	if warning := c.Warning(); warning != "" {
 		cfg.Log.Warn(warning)
 	}
-	c.Limit(cfg.CacheSize, runtimeKinds...)
+	c.Limit(cfg.CacheSize, RuntimeKinds...)
+	if cfg.Bundle != "" {
+		if err := c.CopyFrom(context.Background(), cfg.Bundle); err != nil {
+			return nil, errors.Join(fmt.Errorf("use the bundle %s: %w", cfg.Bundle, err), c.Close())
+		}
+	}
 	b := &Backend{Policy: policy, Cache: c, Runners: map[runners.Language]runners.Runner{},
-		cfg: cfg, network: network, intercept: interceptor, ballast: make([]byte, ballastSize)}
+		cfg: cfg, network: network, intercept: interceptor}
+	if cfg.Ahead > 0 {
+		b.ballast = make([]byte, ballastSize)
+	}
 	if err := b.openRunners(); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -87,23 +106,22 @@ func Open(cfg Config) (*Backend, error) {
 
 func (b *Backend) openRunners() error {
 	only := b.cfg.Only
-	if only == "" || host.Runs(only) {
-		if err := b.openHost(); err != nil {
-			return err
-		}
-	}
-	if only == "" || only != runners.Python && only != runners.Bash && !host.Runs(only) {
+	guest := slices.Contains(runners.GuestLanguages, only)
+	if only == "" || only != runners.Python && only != runners.Bash && !guest && !host.Runs(only) {
 		if err := b.openDeno(); err != nil {
 			return err
 		}
 	}
-	if only == "" || only == runners.Python || only == runners.Bash {
+	if only == "" || only == runners.Python || only == runners.Bash || guest {
 		if err := b.openPython(); err != nil {
 			return err
 		}
 	}
-	if only == "" || only == runners.Bash {
+	if only == "" || only == runners.Bash || guest {
 		b.openBash()
+	}
+	if only == "" || host.Runs(only) { // the host's Ruby is what the operator asked for
+		return b.openHost()
 	}
 	return nil
 }
@@ -127,6 +145,7 @@ func (b *Backend) openHost() error {
 			return fmt.Errorf("CODE_RUNNER_HOST_LANGUAGES: %w", err)
 		}
 		b.add(r, r.Language())
+		b.Hosted = append(b.Hosted, r.Language())
 	}
 	return nil
 }
@@ -157,6 +176,9 @@ func (b *Backend) openPython() error {
 	if m := sysmem.Total(); m > 0 {
 		memory = min(memory, m/2)
 	}
+	compiling := compiler.New(memory)
+	b.fetch = fetch.New(b.Cache, fetch.Options{Offline: b.cfg.Offline})
+	b.guests = wasi.New(engine.New(engine.Config{Files: b.Cache, Compile: compiling.Compile, Fetch: b.fetchGuest}), b.cfg.Languages)
 	p, err := python.New(python.Config{
 		Cache:       b.Cache,
 		Offline:     b.cfg.Offline,
@@ -166,26 +188,70 @@ func (b *Backend) openPython() error {
 		PackageBase: b.cfg.PyodideBase,
 		NPMRegistry: b.cfg.NPMRegistry,
 		MaxIdle:     b.cfg.Ahead,
-		Compile:     compiler.New(memory).Compile,
+		Guests:      b.guests,
+		Compile:     compiling.Compile,
 		Log:         b.cfg.Log.Named("python"),
 	})
 	if err != nil {
 		return fmt.Errorf("open Python: %w", err)
 	}
 	b.python = p
-	b.add(p, runners.Python)
+	if b.cfg.Workers > 0 && worker.Supported() {
+		b.workers = worker.NewPool(worker.Options{
+			Cache: b.Cache, Policy: b.Policy, Network: b.network, Local: p.Local(), Guests: b.guests, Compile: compiling.Compile,
+			Env: hostdirs.Environment(b.Policy), Ahead: b.cfg.Ahead, Max: b.cfg.Workers, Log: b.cfg.Log.Named("worker"),
+		})
+	}
+	b.add(b.inWorkers(p, runners.Python), runners.Python)
 	return nil
 }
 
-// openBash opens the shell's runner, which the Python of scripts is part of.
+// fetchGuest fetches the package of a guest's module.
+func (b *Backend) fetchGuest(ctx context.Context, p fetch.NPMPackage, progress fetch.ProgressFunc) (dir string, err error) {
+	p.Registry = b.cfg.NPMRegistry
+	return b.fetch.NPM(ctx, p, progress)
+}
+
+// openBash opens the shell's runner, which the Python of scripts is part of, and those of the
+// languages that run beside it.
 func (b *Backend) openBash() {
-	b.add(bash.New(bash.Config{Policy: b.Policy, Machine: func(ctx context.Context, s bash.Script) (*bash.Machine, error) {
-		m, err := b.python.Machine(ctx, python.MachineOptions(s))
+	shell := worker.NewBash(b.Policy, b.python)
+	b.add(b.inWorkers(shell, runners.Bash), runners.Bash)
+	for l, r := range b.guests.Runners(shell) {
+		b.add(b.inWorkers(r, l), l)
+	}
+}
+
+// inWorkers returns a runner whose programs run in processes of their own, if the
+// configuration asks for them.
+func (b *Backend) inWorkers(r runners.Runner, l runners.Language) runners.Runner {
+	if b.workers == nil {
+		return r
+	}
+	return worker.Runner{Runner: r, Language: l, Pool: b.workers}
+}
+
+// Versions returns what the Versions of a Backend would, without making directories for runs
+// where the configuration has nothing that only Open can look at.
+func Versions(cfg Config) (map[string]string, error) {
+	if len(cfg.HostLanguages) > 0 || cfg.Only != "" || cfg.RequireIsolation {
+		b, err := Open(cfg)
 		if err != nil {
 			return nil, err
 		}
-		return &bash.Machine{FS: m.FS, Kernel: m.Kernel, Network: m.Network, Close: m.Close, Prepared: m.Prepared}, nil
-	}}), runners.Bash)
+		return b.Versions(), b.Close()
+	}
+	if _, err := runners.ParsePolicy(cfg.Permissions); err != nil {
+		return nil, fmt.Errorf("DENO_PERMISSION_ARGS: %w", err)
+	}
+	version, err := deno.Version(cfg.Deno)
+	if err != nil {
+		return nil, fmt.Errorf("open Deno: %w", err)
+	}
+	all := map[string]string{"deno": version}
+	maps.Copy(all, new(python.Runner).Versions())
+	maps.Copy(all, new(bash.Runner).Versions())
+	return all, nil
 }
 
 // Versions returns the versions of the runtimes, by their names.
@@ -199,12 +265,6 @@ func (b *Backend) Versions() map[string]string {
 
 // Isolation returns the name of the level at which the kernel confines JavaScript.
 func (b *Backend) Isolation() string { return deno.Isolation(b.Policy).Name }
-
-// ShowsVariable reports whether programs see a variable of the environment, or a
-// placeholder of it.
-func (b *Backend) ShowsVariable(name, value string) bool {
-	return b.Policy.HostEnv(name) || b.cfg.Secrets.Redact(value) != value
-}
 
 // Missing returns the compiled Python packages that are not in the cache and cannot be
 // installed.
@@ -220,6 +280,9 @@ func (b *Backend) Missing(ctx context.Context) []string {
 // side, so that one which waits for a compilation does not keep the other from clearing
 // up.
 func (b *Backend) Close() error {
+	if b.workers != nil {
+		b.workers.Close()
+	}
 	var closing errgroup.Group
 	for _, r := range b.opened {
 		closing.Go(func() error {
@@ -227,5 +290,10 @@ func (b *Backend) Close() error {
 			return r.Close()
 		})
 	}
-	return errors.Join(closing.Wait(), b.Cache.Close())
+	err := closing.Wait()
+	if b.guests != nil {
+		err = errors.Join(err, b.guests.Engine.Close())
+		b.fetch.Close()
+	}
+	return errors.Join(err, b.Cache.Close())
 }

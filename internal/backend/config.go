@@ -24,8 +24,13 @@ type Config struct {
 	Ahead int              // interpreters, and Deno processes, that are kept ready for the next runs
 	Log   *zap.Logger      // nil: nothing is logged
 
+	// Workers is how many processes run the programs of Python and bash of each client at a
+	// time; 0: they run in this one.
+	Workers int
+
 	CacheDir  string // "": in the user's cache directory
 	CacheSize int64  // bytes; 0: no limit
+	Bundle    string // directory of a cache whose entries are copied, and which is not written; "": none
 	Memory    int64  // limit of a run, in bytes; 0: runners.DefaultMemory
 
 	Permissions      []string // Deno's flags
@@ -38,10 +43,12 @@ type Config struct {
 	Offline       bool
 	Deno          string   // a Deno to use instead of the pinned one
 	HostLanguages []string // NAME or NAME=PATH
-	NPMRegistry   string   // "": the public ones
-	JSRURL        string
-	PyPIIndex     string
-	PyodideBase   string
+	// Languages are those of runners.GuestLanguages that there are; nil: all.
+	Languages   []runners.Language
+	NPMRegistry string // "": the public ones
+	JSRURL      string
+	PyPIIndex   string
+	PyodideBase string
 
 	SessionDir    string         // "": in the cache's
 	SessionLimits session.Limits // zero values mean the defaults
@@ -68,9 +75,9 @@ const (
 	storeTime = 30 * time.Second
 )
 
-// runtimeKinds are the kinds of cache entries that the runtimes are made of: those of
-// the versions in force are not evicted.
-var runtimeKinds = []string{"npm", "module", "machine-code", "stdlib"}
+// RuntimeKinds are the kinds of cache entries that the runtimes are made of: those of
+// the versions in force are not evicted, those of others are pruned.
+var RuntimeKinds = []string{"npm", "module", "machine-code", "stdlib"}
 
 // WithDefaults returns the configuration with the public registries and the default
 // limit where it has none.

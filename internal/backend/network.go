@@ -2,7 +2,9 @@ package backend
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/net/http/httpproxy"
@@ -10,6 +12,7 @@ import (
 	"coderunner/internal/intercept"
 	"coderunner/internal/netpolicy"
 	"coderunner/runners"
+	"coderunner/runners/toolbox"
 )
 
 // openNetwork returns what the network of programs is made of: secrets, and files to
@@ -42,7 +45,37 @@ func (b *Backend) SaveRecording() error {
 	if b.cfg.Record == "" {
 		return nil
 	}
-	return b.intercept.Save(b.cfg.Record)
+	list, whole := b.tools.Exchanges()
+	if !whole {
+		return fmt.Errorf("write the recording %s: tools have returned more than it may have", b.cfg.Record)
+	}
+	var tools json.RawMessage
+	if len(list) > 0 {
+		tools, _ = json.Marshal(list) // of texts: it never fails
+	}
+	return b.intercept.Save(b.cfg.Record, tools)
+}
+
+// Tools returns the tools of a program, recorded or answered from the recording where the
+// configuration says so.
+func (b *Backend) Tools(t runners.Tools) (runners.Tools, error) {
+	switch {
+	case b.cfg.Replay != "":
+		var list []toolbox.Exchange
+		if text := b.intercept.Tools(); text != nil {
+			if err := json.Unmarshal(text, &list); err != nil {
+				return nil, fmt.Errorf("read the recording %s: %w", b.cfg.Replay, err)
+			}
+		}
+		if len(list) == 0 {
+			return nil, nil
+		}
+		return toolbox.Replay(list), nil
+	case b.cfg.Record != "" && t != nil:
+		b.tools = &toolbox.Recording{}
+		return b.tools.Record(t), nil
+	}
+	return t, nil
 }
 
 // networkEnv returns the variables for proxies and certificates. Deno gets them, since

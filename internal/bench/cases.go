@@ -16,22 +16,39 @@ func (h *hosts) cases() ([]benchCase, error) {
 		{"stdio/python/1+1", 30, 10, h.calls("python", "1 + 1", "2")},
 		{"stdio/python/hello", 30, 10, h.calls("python", helloPython, hello)},
 		{"stdio/python/new", 30, 10, h.calls("python", "# + 0", "#")},
-		{"stdio/typescript/hello", 30, 5, h.calls("typescript", helloTypeScript, hello)},
+		{"stdio/bash/echo", 30, 10, h.calls("bash", "echo hello", hello)},
 		{"first/python/hello", 10, 1, h.first("python", helloPython, hello)},
 		{"first/typescript/hello", 20, 1, h.first("typescript", helloTypeScript, hello)},
 	}
-	for _, name := range []string{"json", "dataclasses", "logging", "asyncio", "sqlite3", "rich", "pydantic", "sympy", "msgpack"} {
+	served, err := h.inServer()
+	if err != nil {
+		return nil, err
+	}
+	cases = append(cases, served...)
+	for _, name := range []string{"json", "dataclasses", "logging", "asyncio", "sqlite3", "rich", "pydantic", "sympy", "msgpack", "pandas"} {
 		cases = append(cases, benchCase{"imports/python/" + name, 10, 10, h.calls("python", "import "+name+"\n"+helloPython, hello)})
 	}
-	for _, name := range []string{"zod@3", "lodash@4"} {
-		cases = append(cases, benchCase{"imports/typescript/" + name, 10, 5, h.calls("typescript", "import \"npm:"+name+"\";\n"+helloTypeScript, hello)})
-	}
-	cases = append(cases,
-		benchCase{"parallel/python", 4, 1, h.batch("python", "print('marker #')")},
-		benchCase{"parallel/typescript", 2, 1, h.batch("typescript", "console.log('marker #')")},
+	cases = append(cases, h.firstImports()...)
+	cases = append(cases, benchCase{"parallel/python", 4, 1, h.batch("python", "print('marker #')")},
+		benchCase{"parallel/typescript", 2, 1, append(h.batch("typescript", "console.log('marker #')"), h.sideBySide("hello.ts", hello))},
 		benchCase{"memory/python", 1, 1, h.alive(100, "python", "import time; time.sleep(4)")},
-		benchCase{"memory/typescript", 1, 1, h.alive(10, "typescript", "await new Promise((done) => setTimeout(done, 4000))")})
+		benchCase{"memory/typescript", 1, 1, h.alive(10, "typescript", "await new Promise((done) => setTimeout(done, 4000))")},
+		benchCase{"process/version", 20, 1, append(h.processes("version"), process("deno --version", h.deno, "", "--version"))})
+	for _, p := range []struct{ file, packages string }{{"hello.ts", ""}, {"zod.ts", "zod@3"}, {"lodash.ts", "lodash@4"}} {
+		code := helloTypeScript
+		if p.packages != "" {
+			code = "import \"npm:" + p.packages + "\";\n" + code
+		}
+		if err := h.write(p.file, code); err != nil {
+			return nil, err
+		}
+		run := process("deno run", h.deno, hello, "run", "--no-config", "--no-lock", h.file(p.file))
+		name := "typescript/" + strings.TrimSuffix(p.file, ".ts")
+		cases = append(cases, benchCase{"stdio/" + name, 30, 5, append(h.calls("typescript", code, hello), run)},
+			benchCase{"paced/" + name, 20, 1, append(h.paced("typescript", code, hello), run)})
+	}
 	programs := []struct{ topic, file, code, want string }{
+		{"process/bash/", "hello.sh", "echo hello", hello},
 		{"process/python/", "hello.py", helloPython, hello},
 		{"process/typescript/", "hello.ts", helloTypeScript, hello},
 	}
@@ -53,10 +70,12 @@ func (h *hosts) cases() ([]benchCase, error) {
 		for _, b := range h.builds {
 			c.contenders = append(c.contenders, process(b.name, b.command, p.want, "run", "--timeout", "2m", file))
 		}
-		if strings.HasSuffix(file, ".py") {
+		if strings.HasSuffix(file, ".sh") {
+			c.contenders = append(c.contenders, process("bash", command{path: "bash", env: ownEnv()}, p.want, file))
+		} else if strings.HasSuffix(file, ".py") {
 			_, version, _ := strings.Cut(h.builds[0].version, "pyodide ")
 			version, _, _ = strings.Cut(version, ",")
-			c.contenders = append(c.contenders, process("Pyodide on Deno", h.deno, p.want, "run", "--no-config", "--no-lock", "--allow-all", h.file("pyodide.mjs"), "npm:pyodide@"+version, file))
+			c.contenders = append(c.contenders, process("Pyodide on Deno", h.deno, p.want, "run", "--no-config", "--no-lock", "--allow-all", h.file("pyodide.mjs"), "npm:pyodide@"+version, file), process("python3", command{path: "python3", env: ownEnv()}, p.want, file))
 		} else {
 			c.contenders = append(c.contenders, process("deno run", h.deno, p.want, "run", "--no-config", "--no-lock", file))
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +13,7 @@ import (
 )
 
 // process measures a command by its time, or by the ELAPSED_MS line that it
-// prints after what is wanted.
+// prints after what is wanted, which is "" if anything will do.
 func process(name string, c command, want string, args ...string) contender {
 	var used time.Duration
 	return contender{name: name, open: func(context.Context) (*opened, error) {
@@ -24,16 +25,22 @@ func process(name string, c command, want string, args ...string) contender {
 			if err != nil {
 				return 0, err
 			}
-			if result, elapsed, ok := strings.Cut(strings.TrimSpace(out), "\nELAPSED_MS "); ok {
-				out = result
-				took, err = strconv.ParseFloat(elapsed, 64)
-			}
-			if out != want || err != nil || !(took > 0) {
-				return 0, fmt.Errorf("%w: %.80q, want %.80q", errWrong, out, want)
-			}
-			return took, nil
+			return figureOf(out, took, want)
 		}}, nil
 	}}
+}
+
+// figureOf returns what a program that printed out took: by its ELAPSED_MS line, if it has one.
+// Where want is "" anything will do.
+func figureOf(out string, took float64, want string) (_ float64, err error) {
+	if result, elapsed, ok := strings.Cut(strings.TrimSpace(out), "\nELAPSED_MS "); ok {
+		out, want = result, strings.TrimSpace(want)
+		took, err = strconv.ParseFloat(elapsed, 64)
+	}
+	if want != "" && out != want || err != nil || !(took > 0) {
+		return 0, fmt.Errorf("%w: %.80q, want %.80q", errWrong, out, want)
+	}
+	return took, nil
 }
 
 // each makes a contender of each build.
@@ -55,6 +62,38 @@ func (h *hosts) served(sample func(ctx context.Context, s *server) (float64, err
 		}
 		return &opened{cpu: s.cpu, close: s.close, sample: func(ctx context.Context) (float64, error) { return sample(ctx, s) }}, nil
 	})
+}
+
+// processes makes a contender of a command of each build.
+func (h *hosts) processes(args ...string) (all []contender) {
+	for _, b := range h.builds {
+		all = append(all, process(b.name, b.command, "", args...))
+	}
+	return all
+}
+
+// think is the time between two calls of paced.
+const think = time.Second
+
+// paced is calls of a client that thinks before each, when processes are idle again.
+func (h *hosts) paced(language, code, want string) []contender {
+	all := h.calls(language, code, want)
+	for i := range all {
+		open := all[i].open
+		all[i].open = func(ctx context.Context) (*opened, error) {
+			o, err := open(ctx)
+			if err != nil {
+				return nil, err
+			}
+			sample := o.sample
+			o.sample = func(ctx context.Context) (float64, error) {
+				time.Sleep(think)
+				return sample(ctx)
+			}
+			return o, nil
+		}
+	}
+	return all
 }
 
 // calls measures one call. A # in the program is the call's number.
@@ -82,6 +121,29 @@ func (h *hosts) first(language, code, want string) []contender {
 			return ms(time.Since(began)), err
 		}}, nil
 	})
+}
+
+// sideBySide measures the mean of many runs of Deno, as many at a time as there are processors.
+func (h *hosts) sideBySide(file, want string) contender {
+	const runs = 100
+	return contender{name: "deno run", open: func(context.Context) (*opened, error) {
+		return &opened{sample: func(ctx context.Context) (float64, error) {
+			began := time.Now()
+			group, ctx := errgroup.WithContext(ctx)
+			group.SetLimit(runtime.NumCPU())
+			for range runs {
+				group.Go(func() error {
+					out, err := h.deno.run(ctx, "run", "--no-config", "--no-lock", h.file(file))
+					if err == nil && out != want {
+						err = fmt.Errorf("%w: %.80q", errWrong, out)
+					}
+					return err
+				})
+			}
+			err := group.Wait()
+			return ms(time.Since(began)) / runs, err
+		}}, nil
+	}}
 }
 
 // batch measures the mean of many calls at once, each with a marker that must

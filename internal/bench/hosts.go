@@ -25,6 +25,7 @@ type options struct {
 // hosts are what programs are run on.
 type hosts struct {
 	dir    string // the programs; temporary
+	cache  string // the caches; kept
 	builds []build
 	deno   command
 }
@@ -51,6 +52,7 @@ func (h *hosts) open(ctx context.Context, o options, progress io.Writer) error {
 		}
 		o.cache = filepath.Join(dir, "coderunner-bench")
 	}
+	h.cache = o.cache
 	fmt.Fprintln(progress, "filling the caches in", o.cache)
 	if o.binary == "" {
 		o.binary = filepath.Join(h.dir, "coderunner")

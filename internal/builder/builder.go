@@ -14,10 +14,10 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"slices"
 	"sync"
 
 	"coderunner/cache"
+	"coderunner/internal/order"
 	"coderunner/internal/recent"
 
 	"go.uber.org/zap"
@@ -164,7 +164,7 @@ func (b *Builder) trim(ctx context.Context) {
 		}
 		return // the next one tries again
 	}
-	slices.SortFunc(all, func(x, y cache.Entry) int { return cmp.Compare(y.Used.UnixNano(), x.Used.UnixNano()) })
+	order.By(all, func(x, y cache.Entry) int { return cmp.Compare(y.Used.UnixNano(), x.Used.UnixNano()) })
 	bytes := int64(0)
 	for i, e := range all {
 		if bytes += e.Size; i < b.o.MaxEntries && bytes <= b.o.MaxBytes {

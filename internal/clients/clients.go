@@ -13,6 +13,7 @@ package clients
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -122,9 +123,7 @@ func (c *Client) Edit(text []byte, to Server) ([]byte, error) {
 // merge returns what a file means with the entry, and whether it has one already.
 func merge(was map[string]any, at string, fields []field) (want map[string]any, exists bool, err error) {
 	want = map[string]any{}
-	for key, value := range was {
-		want[key] = value
-	}
+	maps.Copy(want, was)
 	servers, entry := map[string]any{}, map[string]any{}
 	for _, level := range []struct {
 		name string
@@ -136,9 +135,7 @@ func merge(was map[string]any, at string, fields []field) (want map[string]any, 
 		if there && value != nil && !isTable {
 			return nil, false, fmt.Errorf("%q is not a table of names and values", level.name)
 		}
-		for key, value := range from {
-			level.to[key] = value
-		}
+		maps.Copy(level.to, from)
 		level.in[level.name] = level.to
 		exists = isTable
 	}

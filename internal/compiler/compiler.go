@@ -1,4 +1,4 @@
-// Package compiler compiles untrusted shared libraries, each in a process of its
+// Package compiler compiles untrusted shared libraries, and modules that programs bring, each in a process of its
 // own with limits on memory and time: it is easy to write code that costs
 // wazero's compiler any amount of either.
 //
@@ -20,7 +20,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
-	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +27,9 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"coderunner/internal/sysmem"
 	"coderunner/pyodide"
+	"coderunner/runners/wasi/engine"
 )
 
 // Command is the hidden command of the binary that calls [Main] with the
@@ -127,13 +128,18 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer)
 		fmt.Fprintf(stderr, "limit memory and time: %v\n", err)
 		return exitFailed
 	}
+	debug.SetGCPercent(400) // a twelfth less processor time, as long as there is memory
 	debug.SetMemoryLimit(memory / 4 * 3)
 	go watch(memory)
 	go func() {
 		_, _ = io.Copy(io.Discard, stdin)
 		os.Exit(exitFailed) // the parent has ended
 	}()
-	if err := pyodide.BuildLibrary(ctx, args[0]); err != nil {
+	build := pyodide.BuildLibrary
+	if !pyodide.IsLibrary(args[0]) {
+		build = engine.Build
+	}
+	if err := build(ctx, args[0]); err != nil {
 		fmt.Fprint(stderr, err)
 		return exitFailed
 	}
@@ -143,10 +149,8 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer)
 // watch ends the process when its memory is nearly exhausted: not every system
 // enforces the limit, and where one does Go's runtime would report a crash.
 func watch(memory int64) {
-	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	for range time.Tick(20 * time.Millisecond) {
-		metrics.Read(samples)
-		if samples[0].Value.Uint64()-samples[1].Value.Uint64() > uint64(memory)/10*9 {
+		if sysmem.Heap() > memory/10*9 {
 			os.Exit(exitBudget)
 		}
 	}

@@ -38,6 +38,7 @@ type Report struct {
 
 	OK       bool              `json:"ok"` // what is not OK must be mended before coderunner works
 	Platform string            `json:"platform"`
+	Install  Install           `json:"install"`
 	Versions map[string]string `json:"versions"`
 	Cache    struct {
 		Path     string `json:"path"`
@@ -52,6 +53,7 @@ type Report struct {
 	Isolation  struct {
 		Python     sandbox.Level `json:"python"`
 		JavaScript sandbox.Level `json:"javascript"`
+		Workers    sandbox.Level `json:"workers"` // of a server's programs of Python and bash
 		Required   bool          `json:"required"`
 	} `json:"isolation"`
 	Permissions []string `json:"permissions"`
@@ -76,7 +78,7 @@ type Language struct {
 }
 
 // Examine looks at everything. Runtimes are not fetched: they are asked offline.
-func Examine(ctx context.Context, cfg backend.Config) *Report {
+func Examine(ctx context.Context, cfg backend.Config, names Packages) *Report {
 	cfg = cfg.WithDefaults()
 	r := &Report{OK: true, Platform: runtime.GOOS + "/" + runtime.GOARCH, Versions: map[string]string{"coderunner": cfg.Version},
 		Permissions: append([]string{}, cfg.Permissions...), Advice: []string{}}
@@ -84,6 +86,7 @@ func Examine(ctx context.Context, cfg backend.Config) *Report {
 	for _, name := range slices.Backward(slices.Sorted(maps.Keys(r.Versions))) {
 		r.Checks = slices.Insert(r.Checks, 0, Check{Name: name, Detail: r.Versions[name]})
 	}
+	r.examineInstall(names)
 	r.examineCache(ctx, cfg)
 	if !cfg.Offline {
 		r.examineRegistries(ctx, cfg)

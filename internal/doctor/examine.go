@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"coderunner/internal/fetch"
 	"coderunner/internal/sandbox"
 	"coderunner/internal/versions"
+	"coderunner/internal/worker"
 	"coderunner/runners"
 	"coderunner/runners/deno"
 )
@@ -26,9 +28,7 @@ func (r *Report) examineLanguages(ctx context.Context, cfg backend.Config) {
 		return
 	}
 	defer b.Close()
-	for name, version := range b.Versions() {
-		r.Versions[name] = version
-	}
+	maps.Copy(r.Versions, b.Versions())
 	r.Checks = append(r.Checks, Check{Name: r.Platform})
 	for _, l := range []runners.Language{runners.JavaScript, runners.Python} {
 		found, fix := Language{Language: l}, ""
@@ -123,6 +123,8 @@ func (r *Report) examineIsolation(cfg backend.Config) {
 		fix = r.fault("CODE_RUNNER_ISOLATION=require, but the isolation of JavaScript is %s", javascript)
 	}
 	r.add("isolation of python", true, fmt.Sprintf("%s (WebAssembly, no JavaScript engine)", python), "")
+	r.Isolation.Workers = worker.Confinement()
+	r.add("isolation of workers", r.Isolation.Workers.Name == sandbox.Full, fmt.Sprintf("%s (the processes in which a server runs Python and bash)", r.Isolation.Workers), "")
 	r.add("isolation of javascript", javascript.Name == sandbox.Full, fmt.Sprintf("%s (Deno's permissions, and the kernel's)", javascript), fix)
 	for _, what := range javascript.InForce {
 		r.Checks = append(r.Checks, Check{Name: what})

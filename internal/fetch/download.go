@@ -120,7 +120,7 @@ func (s *Source) receive(w io.Writer, a answer, name string, progress ProgressFu
 	}
 	got := s.Digest.Sum(d.h)
 	if got != s.Digest {
-		return &DigestError{Name: name, URL: safeURL(a.url), Want: s.Digest, Got: got, Size: n, HTML: d.looksHTML(a.header)}
+		return &DigestError{URL: safeURL(a.url), Want: s.Digest, Got: got, Size: n, HTML: d.looksHTML(a.header)}
 	}
 	d.report(true)
 	return nil

@@ -29,7 +29,6 @@ func (e *HTTPError) Error() string {
 
 // DigestError is a download with an unexpected digest.
 type DigestError struct {
-	Name      string
 	URL       string // as in [HTTPError]
 	Want, Got cache.Digest
 	Size      int64 // bytes received

@@ -6,10 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"coderunner/cache"
+	"coderunner/internal/lazyregexp"
 )
 
 // NPMPackage names one version of a package in an npm registry.
@@ -28,8 +28,8 @@ type NPMPackage struct {
 }
 
 var (
-	npmName    = regexp.MustCompile(`^(@[A-Za-z0-9~_-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]*$`)
-	npmVersion = regexp.MustCompile(`^[0-9][0-9A-Za-z.+-]*$`)
+	npmName    = lazyregexp.New(`^(@[A-Za-z0-9~_-][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_-][A-Za-z0-9._~-]*$`)
+	npmVersion = lazyregexp.New(`^[0-9][0-9A-Za-z.+-]*$`)
 )
 
 // NPM returns a directory with the package's files, without the "package/" prefix

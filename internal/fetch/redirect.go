@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -82,10 +83,5 @@ func (c *Client) isPrivate(ctx context.Context, u *url.URL) bool {
 	if err != nil {
 		return false
 	}
-	for _, addr := range addrs {
-		if privateAddr(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(addrs, privateAddr)
 }

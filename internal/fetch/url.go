@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"coderunner/internal/lazyregexp"
 )
 
 // ParseURL accepts http, https and file URLs. Its error does not repeat the
@@ -62,7 +63,7 @@ func WithoutUser(raw string) string {
 
 // addresses matches URLs, and user:password@host without a scheme, as in proxy
 // variables.
-var addresses = regexp.MustCompile(`[^\s"']*(?:://|@)[^\s"']*`)
+var addresses = lazyregexp.New(`[^\s"']*(?:://|@)[^\s"']*`)
 
 // redacted is another package's error with the secrets of URLs in its text removed.
 type redacted struct{ err error }

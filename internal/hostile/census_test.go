@@ -76,10 +76,16 @@ func unstable(name string) bool {
 
 var inDenoDir = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+)/deno/(r[0-9]+)/`)
 
+// inOwnDir matches the trusted main modules.
+var inOwnDir = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/bootstrap(-[a-z]+)*\.js$`)
+
 // ownLink reports whether a temporary file is a link of a DENO_DIR to where it
 // should lead, or the file in the place of localStorage. They stay for as long
 // as the server lives, a few for each of the programs that may run at once.
 func (s *server) ownLink(name string) bool {
+	if inOwnDir.MatchString(name) {
+		return true // made when the first program needs it
+	}
 	m := inDenoDir.FindStringSubmatch(name)
 	if m == nil {
 		return false
@@ -186,18 +192,34 @@ func (c census) waiting() int {
 	return n
 }
 
+// maxWorkers is how many workers a server has for one client, and one that waits for the
+// next.
+const maxWorkers = 4 + 1
+
+// workers returns how many workers there are, at most maxWorkers.
+func (c census) workers() int {
+	n := 0
+	for _, child := range c.children {
+		if strings.HasSuffix(child, "(coderunner) S") {
+			n++
+		}
+	}
+	return min(n, maxWorkers)
+}
+
 // leftovers says what is there that was not before. Processes that wait for
 // programs may be there, with their descriptors.
 func leftovers(before, after census) []string {
 	var left []string
 	more := max(0, min(after.waiting(), ahead)-before.waiting())
-	if len(after.children) > max(len(before.children), min(after.waiting(), ahead)) {
+	hired := max(0, after.workers()-before.workers())
+	if len(after.children) > max(len(before.children), min(after.waiting(), ahead)+after.workers()) {
 		left = append(left, fmt.Sprintf("processes %q, were %q", after.children, before.children))
 	}
-	if after.goroutines > before.goroutines+2*more {
+	if after.goroutines > before.goroutines+2*more+10*hired {
 		left = append(left, fmt.Sprintf("%d goroutines, were %d", after.goroutines, before.goroutines))
 	}
-	if after.fds > before.fds+6*more {
+	if after.fds > before.fds+6*more+8*hired {
 		left = append(left, fmt.Sprintf("%d descriptors, were %d", after.fds, before.fds))
 	}
 	reports := 0

@@ -209,3 +209,35 @@ func (s *server) signalled(t *testing.T, answer <-chan message) {
 	default:
 	}
 }
+
+// TestOtherUsers has a server whose umask hides nothing: other users of the machine reach nothing
+// that it makes.
+func TestOtherUsers(t *testing.T) {
+	needsServer(t)
+	fresh := filepath.Join(t.TempDir(), "cache")
+	for cache, lang := range map[string]string{fresh: "bash", "": javascript} {
+		old := syscall.Umask(0)
+		s, err := launch(t, settings{cache: cache})
+		syscall.Umask(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.stop()
+		if o, text, err := s.run(arguments{Language: lang, Code: map[string]string{"bash": "echo > file", javascript: "Deno.writeTextFileSync('file', '')"}[lang], Timeout: 60}); err != nil || o.Status != "succeeded" {
+			t.Errorf("%s: %v %s", lang, err, text)
+		}
+		list, err := os.ReadDir(s.temp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := []string{s.cache}
+		for _, e := range list {
+			made = append(made, filepath.Join(s.temp, e.Name()))
+		}
+		for _, name := range made {
+			if info, err := os.Lstat(name); err == nil && info.Mode().Perm()&0o077 != 0 {
+				t.Errorf("%s: %s is %v", lang, name, info.Mode())
+			}
+		}
+	}
+}

@@ -228,7 +228,7 @@ func TestProtocolAbuse(t *testing.T) {
 		"", "x", "{", "[]", "null", "1", `"x"`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{"jsonrpc":"1.0"}`, "\xff\xfe", "\x00",
 		`{"jsonrpc":"2.0","id":null,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, `{"jsonrpc":"2.0","id":1e999,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":1,"method":"nothing"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"other"}}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}`,
-		call(`{}`), call(`null`), call(`[]`), call(`{"language":"python"}`), call(`{"language":"python","code":5}`), call(`{"language":"ruby","code":""}`),
+		call(`{}`), call(`null`), call(`[]`), call(`{"language":"python"}`), call(`{"language":"python","code":5}`), call(`{"language":"cobol","code":""}`),
 		call(`{"language":"python","code":"1","timeout_seconds":-1}`), call(`{"language":"python","code":"1","timeout_seconds":1e300}`), call(`{"language":"python","code":"1","timeout_seconds":"x"}`),
 		call(`{"language":"python","code":"1","files":[{"path":"../x","text":""}]}`), call(`{"language":"javascript","code":"1","files":[{"path":"/etc/x","text":""}]}`),
 		call(`{"language":"javascript","code":"1","files":[{"path":"a","text":""},{"path":"a/b","text":""}]}`), call(`{"language":"python","code":"1","files":[{"path":"a\u0000b","text":""}]}`),

@@ -219,7 +219,7 @@ func TestNPM(t *testing.T) {
 	manifest := func(name, more string) map[string]string {
 		return map[string]string{"package/package.json": `{"name":"` + name + `","version":"1.0.0","main":"i.js"` + more + `}`, "package/i.js": "module.exports = 'x' + 1"}
 	}
-	r.npm("good", manifest("good", ""), nil)
+	r.npm("goodness", manifest("goodness", ""), nil)
 	r.npm("scripts", manifest("scripts", `,"scripts":{"preinstall":"touch `+marker+`","install":"touch `+marker+`","postinstall":"touch `+marker+`"}`), nil)
 	r.npm("integrity", manifest("integrity", ""), func(doc map[string]any) {
 		v := doc["versions"].(map[string]any)["1.0.0"].(map[string]any)
@@ -248,7 +248,7 @@ func TestNPM(t *testing.T) {
 		want []string
 		has  string
 	}{
-		{"good", succeeded, "x1"}, {"scripts", succeeded, "x1"}, {"integrity", absent, ""},
+		{"goodness", succeeded, "x1"}, {"scripts", succeeded, "x1"}, {"integrity", absent, ""},
 		{"mainout", []string{"failed", "not_installed"}, ""}, {"exportsout", []string{"failed", "not_installed"}, ""},
 		{"upward", nil, ""}, {"linked", []string{"failed", "not_installed"}, ""}, {"reads", refused, ""}, {"spawns", refused, ""},
 		{"poisons", succeeded, "wrote 0"},

@@ -139,7 +139,7 @@ func TestWheels(t *testing.T) {
 	// stay.
 	trees := map[string]bool{}
 	for _, name := range tree(s.cache, unstable) {
-		if _, known := slices.BinarySearch(before, name); !known && strings.HasPrefix(name, "trees/") {
+		if _, known := slices.BinarySearch(before, name); !known && strings.HasPrefix(name, "trees/wheel/") {
 			trees[strings.Join(strings.Split(name, "/")[:3], "/")] = true
 		}
 	}

@@ -11,18 +11,23 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"go.uber.org/zap"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/server"
 )
 
-// Token is a secret and whose it is.
-type Token struct{ Client, Secret string }
+// Token is a secret, whose it is and what it is good for.
+type Token struct {
+	Client, Secret string
+	Metrics        bool          // for /metrics and nothing else
+	MaxTimeout     time.Duration // of a program; 0: that of all clients
+}
 
 const (
 	// DefaultClient is whose a token without a name is. It shares the sessions of the
@@ -35,15 +40,23 @@ const (
 	issuerGap = 10 * time.Second
 )
 
-var clientPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,40}$`)
+var clientPattern = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_-]{0,40}$`)
 
 // ParseTokens reads tokens, separated by commas, spaces or ends of lines: SECRET, or
-// NAME=SECRET for one of several clients.
+// NAME=SECRET for one of several clients. NAME:60s=SECRET is one whose programs may take
+// that long at most, NAME:metrics=SECRET one that may read /metrics and nothing else.
 func ParseTokens(text string) (tokens []Token, err error) {
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }) {
-		t := Token{DefaultClient, word}
-		if name, secret, ok := strings.Cut(word, "="); ok && clientPattern.MatchString(name) && strings.Trim(secret, "=") != "" {
-			t = Token{name, secret}
+		t := Token{Client: DefaultClient, Secret: word}
+		who, secret, ok := strings.Cut(word, "=")
+		name, role, has := strings.Cut(who, ":")
+		if ok && clientPattern.MatchString(name) && strings.Trim(secret, "=") != "" {
+			t = Token{Client: name, Secret: secret, Metrics: role == "metrics"}
+			if has && !t.Metrics {
+				if t.MaxTimeout, err = time.ParseDuration(role); err != nil || t.MaxTimeout <= 0 {
+					return nil, fmt.Errorf("the token of %q is for %q, which is neither metrics nor a time, such as 60s", name, role)
+				}
+			}
 		}
 		if len(t.Secret) < minSecret {
 			return nil, fmt.Errorf("the token of %q has %d characters: take at least %d random ones", t.Client, len(t.Secret), minSecret)
@@ -91,31 +104,49 @@ func newAuth(o Options) (*auth, error) {
 	return a, nil
 }
 
-// clientFor returns whose a bearer token is.
-func (a *auth) clientFor(ctx context.Context, bearer string) (client string, ok bool) {
+// refusal is why a token is not taken: a word for the metrics, and the error for the log.
+type refusal struct {
+	reason string
+	err    error
+}
+
+func (r *refusal) Error() string { return r.reason + ": " + r.err.Error() }
+
+// clientFor returns the token that a bearer has, without its secret. The error is a
+// *refusal.
+func (a *auth) clientFor(ctx context.Context, bearer string) (found Token, err error) {
 	if bearer == "" || len(bearer) > maxBearer {
-		return "", false
+		return found, &refusal{"missing", errors.New("there is no token, or it is too long")}
 	}
 	sum := sha256.Sum256([]byte(bearer))
 	for _, t := range a.tokens { // all of them, so that time tells nothing
 		want := sha256.Sum256([]byte(t.Secret))
 		if subtle.ConstantTimeCompare(sum[:], want[:]) == 1 {
-			client, ok = t.Client, true
+			found = Token{Client: t.Client, Metrics: t.Metrics, MaxTimeout: t.MaxTimeout}
 		}
 	}
-	if ok || a.issuer == "" || strings.Count(bearer, ".") != 2 {
-		return client, ok
+	if found.Client != "" {
+		return found, nil
+	}
+	if a.issuer == "" || strings.Count(bearer, ".") != 2 {
+		return found, &refusal{"unknown", errors.New("no client has this token")}
 	}
 	v, err := a.openID(ctx)
 	if err != nil {
-		return "", false
+		return found, &refusal{"issuer", err}
 	}
 	token, err := v.Verify(ctx, bearer)
-	if err != nil || token.Subject == "" {
-		return "", false
+	_, late := errors.AsType[*oidc.TokenExpiredError](err)
+	switch {
+	case late:
+		return found, &refusal{"expired", err}
+	case err != nil:
+		return found, &refusal{"invalid", err}
+	case token.Subject == "":
+		return found, &refusal{"invalid", errors.New("it has no subject")}
 	}
 	who := sha256.Sum256([]byte(token.Issuer + "\x00" + token.Subject))
-	return "sub." + hex.EncodeToString(who[:16]), true
+	return Token{Client: "sub." + hex.EncodeToString(who[:16])}, nil
 }
 
 // sparing is a transport that asks for each URL once in issuerGap only. Anybody can send
@@ -176,10 +207,10 @@ const (
 
 type clientKey struct{}
 
-// clientOf returns whose an authenticated request is.
-func clientOf(r *http.Request) string {
-	name, _ := r.Context().Value(clientKey{}).(string)
-	return name
+// tokenOf returns the token of an authenticated request, without its secret.
+func tokenOf(r *http.Request) Token {
+	t, _ := r.Context().Value(clientKey{}).(Token)
+	return t
 }
 
 // authenticated lets only requests with a valid token pass.
@@ -192,9 +223,14 @@ func (s *Server) authenticated(how scheme, next http.Handler) http.Handler {
 		if _, password, basic := r.BasicAuth(); basic && how == bearerOrBasic {
 			token = password
 		}
-		client, ok := s.auth.clientFor(r.Context(), strings.TrimSpace(token))
-		if !ok {
+		token = strings.TrimSpace(token)
+		who, err := s.auth.clientFor(r.Context(), token)
+		if err != nil {
+			s.refused(err)
 			challenge := `Bearer realm="coderunner"`
+			if token != "" { // RFC 6750: else the client does not know that it needs one
+				challenge += `, error="invalid_token"`
+			}
 			if s.auth.issuer != "" {
 				challenge += fmt.Sprintf(`, resource_metadata="%s"`, server.ResourceMetadataURL(s.auth.resource))
 			}
@@ -205,6 +241,24 @@ func (s *Server) authenticated(how scheme, next http.Handler) http.Handler {
 			http.Error(w, "This needs a token: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return
 		}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, client)))
+		if who.Metrics && r.URL.Path != metricsPath {
+			http.Error(w, "This token is for "+metricsPath+" and nothing else.", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, who)))
 	})
+}
+
+// refusalGap is the least time between two lines of the log about refused tokens, of which
+// anybody can send as many as they like.
+const refusalGap = time.Second
+
+// refused counts a token that is not taken, and logs why.
+func (s *Server) refused(err error) {
+	r, _ := errors.AsType[*refusal](err)
+	s.metrics.refuse(r.reason)
+	now := time.Now().UnixNano()
+	if last := s.lastRefusal.Load(); r.reason != "missing" && now-last > int64(refusalGap) && s.lastRefusal.CompareAndSwap(last, now) {
+		s.log.Warn("refuse a token", zap.String("reason", r.reason), zap.Error(r.err))
+	}
 }

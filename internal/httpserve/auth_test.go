@@ -16,6 +16,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 func TestParseTokens(t *testing.T) {
@@ -27,9 +30,18 @@ func TestParseTokens(t *testing.T) {
 		"../x=" + alice:                       "[{default ../x=" + alice + "}]",
 		"short":                               "error",
 		"name=short":                          "error",
+		"a:60s=" + alice:                      "[{a " + alice + "}]",
+		"a:metrics=" + alice:                  "[{a " + alice + "}]",
+		"a:admin=" + alice:                    "error",
+		"a:-1s=" + alice:                      "error",
+		"a:=" + alice:                         "error",
 		"a=" + alice + "=\ta=" + bob + "\r\n": "[{a " + alice + "=} {a " + bob + "}]",
 	} {
-		got, err := ParseTokens(text)
+		tokens, err := ParseTokens(text)
+		var got []struct{ Client, Secret string }
+		for _, x := range tokens {
+			got = append(got, struct{ Client, Secret string }{x.Client, x.Secret})
+		}
 		if text := fmt.Sprint(got); err != nil && want != "error" || err == nil && text != want {
 			t.Errorf("ParseTokens(%q) = %s, %v, want %s", text, text, err, want)
 		}
@@ -114,11 +126,12 @@ func FuzzIssuer(f *testing.F) {
 		claims = bytes.ReplaceAll(claims, []byte("ISSUER"), []byte(is.URL)) // another port for each process
 		encode := base64.RawURLEncoding.EncodeToString
 		for _, forged := range []string{encode([]byte(head)) + "." + encode(claims) + "." + encode(signature), string(signature), string(claims)} {
-			if client, ok := a.clientFor(t.Context(), forged); ok {
-				t.Errorf("%q is the token of %s", forged, client)
+			if client, err := a.clientFor(t.Context(), forged); err == nil {
+				t.Errorf("%q is the token of %s", forged, client.Client)
 			}
 		}
-		client, ok := a.clientFor(t.Context(), signed(t, is.key, head, claims))
+		who, err := a.clientFor(t.Context(), signed(t, is.key, head, claims))
+		client, ok := who.Client, err == nil
 		var c struct {
 			Issuer   string `json:"iss"`
 			Subject  string `json:"sub"`
@@ -135,7 +148,8 @@ func FuzzIssuer(f *testing.F) {
 func TestIssuer(t *testing.T) {
 	const resource = "https://runner.example/mcp"
 	is, other := newIssuer(t), newIssuer(t)
-	x := open(t, leave, func(o *Options) { o.Issuer, o.Resource = is.URL, resource })
+	log, lines := observer.New(zap.WarnLevel)
+	x := open(t, leave, func(o *Options) { o.Issuer, o.Resource, o.MCP.Log = is.URL, resource, zap.New(log) })
 	claims := func(change map[string]any) map[string]any {
 		c := map[string]any{"iss": is.URL, "sub": "carol", "aud": resource, "exp": time.Now().Add(time.Hour).Unix()}
 		for name, value := range change {
@@ -164,8 +178,12 @@ func TestIssuer(t *testing.T) {
 		"other signature":    {parts[0] + "." + parts[1] + "." + parts[2][1:] + "A", 401},
 		"not a token":        {"a.b.c", 401},
 	} {
-		if answer, text := x.do("GET", "/status.json", "", "Authorization: Bearer "+row.token); answer.StatusCode != row.status {
+		answer, text := x.do("GET", "/status.json", "", "Authorization: Bearer "+row.token)
+		if answer.StatusCode != row.status {
 			t.Errorf("%s: %d %s, want %d", name, answer.StatusCode, text, row.status)
+		}
+		if challenge := answer.Header.Get("WWW-Authenticate"); strings.Contains(challenge, `error="invalid_token"`) != (row.status == 401) {
+			t.Errorf("%s: WWW-Authenticate %q", name, challenge)
 		}
 	}
 	_, text := x.do("GET", "/status.json", "", "Authorization: Bearer "+valid)
@@ -181,7 +199,30 @@ func TestIssuer(t *testing.T) {
 	if name(text) != name(same) || name(text) == name(elsewhere) {
 		t.Errorf("clients %s, %s, %s", name(text), name(same), name(elsewhere))
 	}
+	_, text = x.do("GET", "/metrics", "", "Authorization: Bearer "+alice)
+	for _, want := range []string{`coderunner_tokens_refused_total{reason="expired"} 1`, `coderunner_tokens_refused_total{reason="invalid"} 8`} {
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("the metrics have no %s:\n%s", want, text)
+		}
+	}
+	all := lines.FilterMessage("refuse a token").All()
+	if len(all) == 0 || len(all) > 10 {
+		t.Errorf("the log has %v", all)
+	}
+	for _, line := range all { // which of them are logged depends on the order
+		if why := fmt.Sprint(line.ContextMap()["error"]); !strings.Contains(why, "oidc") && !strings.Contains(why, "subject") && !strings.Contains(why, "signature") {
+			t.Errorf("the log has no reason: %v", line)
+		}
+	}
+	for _, line := range lines.All() {
+		if strings.Contains(fmt.Sprint(line), parts[2]) {
+			t.Error("the log has a token")
+		}
+	}
 	answer, text := x.do("POST", "/mcp", "")
+	if strings.Contains(answer.Header.Get("WWW-Authenticate"), "error") {
+		t.Errorf("without a token: WWW-Authenticate %q", answer.Header.Get("WWW-Authenticate"))
+	}
 	where := "https://runner.example/.well-known/oauth-protected-resource/mcp"
 	if !strings.Contains(answer.Header.Get("WWW-Authenticate"), `resource_metadata="`+where+`"`) {
 		t.Errorf("WWW-Authenticate %q: %s", answer.Header.Get("WWW-Authenticate"), text)
@@ -206,8 +247,8 @@ func TestIssuerIsSpared(t *testing.T) {
 	a.issuers.now = func() time.Time { return now }
 	ok := func(kid string) bool {
 		claims := map[string]any{"iss": is.URL, "sub": "carol", "aud": resource, "exp": time.Now().Add(time.Hour).Unix()}
-		_, ok := a.clientFor(t.Context(), token(t, is.key, `{"alg":"RS256","kid":"`+kid+`"}`, claims))
-		return ok
+		_, err := a.clientFor(t.Context(), token(t, is.key, `{"alg":"RS256","kid":"`+kid+`"}`, claims))
+		return err == nil
 	}
 	if !ok("k") {
 		t.Fatal("a valid token is refused")

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
+	"coderunner/internal/order"
 	"coderunner/internal/server"
 	"coderunner/runners"
 )
@@ -96,6 +96,6 @@ func (b *board) rows(client string) []row {
 		}
 		out = append(out, row{r.language, r.session, state, time.Since(r.arrived).Milliseconds()})
 	}
-	slices.SortFunc(out, func(a, b row) int { return cmp.Compare(b.MS, a.MS) })
+	order.By(out, func(a, b row) int { return cmp.Compare(b.MS, a.MS) })
 	return out
 }

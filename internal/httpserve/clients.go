@@ -1,8 +1,11 @@
 package httpserve
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +33,7 @@ type clients struct {
 
 	mu    sync.Mutex
 	known map[string]*client
+	ends  context.Context // nil: not yet
 }
 
 // client is one with its server.
@@ -44,13 +48,30 @@ func newClients(o Options, key []byte, b *board) *clients {
 	if o.MCP.Concurrency <= 0 {
 		o.MCP.Concurrency = queue.DefaultPlaces(o.MCP.Limits.WithDefaults().Memory)
 	}
-	return &clients{o: o, key: key, queue: queue.New(o.MCP.Concurrency), kept: &server.Kept{}, board: b, known: map[string]*client{}}
+	return &clients{o: o, key: key, queue: queue.New(o.MCP.Concurrency, several(o)), kept: &server.Kept{}, board: b, known: map[string]*client{}}
 }
 
-// enter returns the client of a name. The caller leaves it.
-func (c *clients) enter(name string) (*client, error) {
+// several reports whether there may be more than one client.
+func several(o Options) bool {
+	return o.Issuer != "" || slices.ContainsFunc(o.Tokens, func(t Token) bool { return t.Client != o.Tokens[0].Client })
+}
+
+// maxTimeout returns how long a program of a client may take at most: what the shortest of
+// its tokens says, or else what all clients have.
+func maxTimeout(o Options, name string) (most time.Duration) {
+	for _, t := range o.Tokens {
+		if t.Client == name && t.MaxTimeout > 0 && (most == 0 || t.MaxTimeout < most) {
+			most = t.MaxTimeout
+		}
+	}
+	return cmp.Or(most, o.MaxTimeout)
+}
+
+// enter returns the client of a token. The caller leaves it.
+func (c *clients) enter(t Token) (*client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	name := t.Client
 	x := c.known[name]
 	if x == nil {
 		c.sweep()
@@ -60,6 +81,9 @@ func (c *clients) enter(name string) (*client, error) {
 		made, err := c.open(name)
 		if err != nil {
 			return nil, err
+		}
+		if c.ends != nil {
+			made.Drain(c.ends)
 		}
 		x = &client{name: name, server: made}
 		c.known[name] = x
@@ -73,6 +97,7 @@ func (c *clients) open(name string) (*server.Server, error) {
 	config := c.o.MCP
 	config.Client, config.Queue, config.Kept, config.SessionKey = name, c.queue, c.kept, c.key
 	config.Log = c.o.MCP.Log.With(zap.String("client", name))
+	config.Limits.MaxTimeout = maxTimeout(c.o, name)
 	config.Observe = c.board.observe(name)
 	config.Packages, config.Compiled = nil, nil // the cache has what other clients installed
 	if c.o.Sessions != nil {
@@ -82,6 +107,16 @@ func (c *clients) open(name string) (*server.Server, error) {
 		}
 	}
 	return server.New(config)
+}
+
+// drain tells all clients that the server ends, at the latest when ctx is done.
+func (c *clients) drain(ctx context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends = ctx
+	for _, x := range c.known {
+		x.server.Drain(ctx)
+	}
 }
 
 func (c *clients) leave(x *client) {

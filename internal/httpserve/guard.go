@@ -51,10 +51,27 @@ func (s *Server) calledBy(host string) bool {
 	return is("localhost") || slices.ContainsFunc(s.o.Hosts, is)
 }
 
-// sameOrigin reports whether an origin is that of the server's own pages.
+// sameOrigin reports whether an origin is that of the server's own pages: of the name by
+// which it is called, or on loopback, where the port is what tells servers apart, of another.
+// A browser leaves a scheme's own port out, which a client may have in Host.
 func (s *Server) sameOrigin(r *http.Request, origin string) bool {
 	scheme, host, _ := strings.Cut(origin, "://")
-	return host == r.Host && (scheme == "https" || scheme == "http" && s.tls == nil)
+	if scheme != "https" && (scheme != "http" || s.tls != nil) {
+		return false
+	}
+	split := func(host string) (name, port string) {
+		name, port, err := net.SplitHostPort(host)
+		if err != nil {
+			name, port = strings.Trim(host, "[]"), map[string]string{"http": "80", "https": "443"}[scheme]
+		}
+		if ip, err := netip.ParseAddr(name); strings.EqualFold(name, "localhost") || err == nil && ip.IsLoopback() {
+			name = "localhost"
+		}
+		return strings.ToLower(name), port
+	}
+	theirName, theirPort := split(host)
+	ownName, ownPort := split(r.Host)
+	return theirName == ownName && theirPort == ownPort
 }
 
 // cors lets pages of allowed origins use /mcp.
@@ -66,8 +83,8 @@ func (s *Server) cors(next http.Handler) http.Handler {
 			h.Add("Vary", "Origin")
 			h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate")
 			if r.Method == http.MethodOptions {
-				h.Set("Access-Control-Allow-Methods", "POST, DELETE")
-				h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Mcp-Session-Id, Mcp-Protocol-Version, Mcp-Method, Mcp-Name, Traceparent")
+				h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+				h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Mcp-Session-Id, Mcp-Protocol-Version, Last-Event-ID, Mcp-Method, Mcp-Name, Traceparent")
 				h.Set("Access-Control-Max-Age", "600")
 				w.WriteHeader(http.StatusNoContent)
 				return

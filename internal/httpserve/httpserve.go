@@ -33,6 +33,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -59,6 +60,8 @@ type Options struct {
 	Issuer    string // URL of an authorization server whose JWTs are taken; "": none
 	Resource  string // URL of this server's /mcp, which is the audience of these JWTs
 	Drain     time.Duration
+	// MaxTimeout is how long a program may take whose token says nothing; 0: an hour.
+	MaxTimeout time.Duration
 
 	// MCP is what the servers of all clients have in common, Sessions opens the
 	// sessions of one.
@@ -100,7 +103,10 @@ type Server struct {
 	metrics  *metrics
 	bodies   *semaphore.Weighted
 	begun    time.Time
-	draining atomic.Bool
+
+	lastRefusal atomic.Int64 // when a refused token was last logged
+	work        work
+	draining    atomic.Bool
 }
 
 // CheckAddr returns an error unless addr has a host, perhaps an empty one, and a port.
@@ -135,7 +141,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 			return nil, fmt.Errorf("serve HTTP: %w", err)
 		}
 	}
-	if s.tracer, err = newTracer(ctx, o.MCP.Version, s.log); err != nil {
+	if s.tracer, err = newTracer(o.MCP.Version, os.Getenv, s.log); err != nil {
 		return nil, err
 	}
 	s.board = newBoard(s.tracer)
@@ -165,8 +171,8 @@ func (s *Server) URL() string {
 	return scheme + "://" + s.listener.Addr().String() + "/mcp"
 }
 
-// Serve serves until ctx is done. It then takes no more connections, waits for the calls
-// in progress up to Options.Drain, cancels the rest, and returns when they have
+// Serve serves until ctx is done. It then begins no more calls, waits for those in
+// progress up to Options.Drain, cancels the rest, and returns when they have
 // stopped, or server.ErrStillRunning after a short grace.
 func (s *Server) Serve(ctx context.Context) error {
 	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -189,10 +195,14 @@ func (s *Server) Serve(ctx context.Context) error {
 	select {
 	case err = <-served: // the listener is broken
 	case <-ctx.Done():
-		s.draining.Store(true)
 	}
 	limit, stop := context.WithTimeout(context.WithoutCancel(ctx), s.o.Drain)
 	defer stop()
+	if err == nil {
+		s.draining.Store(true)
+		s.clients.drain(limit)
+		s.work.wait(limit)
+	}
 	if shut := h.Shutdown(limit); shut != nil {
 		s.log.Warn("calls are cancelled: they did not end in time", zap.Duration("drain", s.o.Drain))
 		cancel(errors.New("the server is ending"))
@@ -219,7 +229,7 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("/mcp", s.cors(s.authenticated(bearer, s.bounded(http.HandlerFunc(s.mcp)))))
-	mux.Handle("GET /metrics", s.authenticated(bearerOrBasic, s.metrics.handler()))
+	mux.Handle("GET "+metricsPath, s.authenticated(bearerOrBasic, s.metrics.handler()))
 	mux.Handle("GET /{$}", s.authenticated(bearerOrBasic, http.HandlerFunc(s.page)))
 	mux.Handle("GET /status.json", s.authenticated(bearerOrBasic, http.HandlerFunc(s.status)))
 	if h, path := s.auth.metadata(); h != nil {
@@ -246,7 +256,11 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 
 // mcp hands a request to its client's server.
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
-	c, err := s.clients.enter(clientOf(r))
+	defer s.work.begin()()
+	if s.draining.Load() {
+		w.Header().Set("Connection", "close") // the next request goes to another server, if there is one
+	}
+	c, err := s.clients.enter(tokenOf(r))
 	if err != nil {
 		s.log.Error("serve a client", zap.Error(err))
 		http.Error(w, "The server cannot serve this client: "+err.Error(), http.StatusServiceUnavailable)

@@ -23,7 +23,9 @@ import (
 func TestWhoMayAsk(t *testing.T) {
 	x := open(t, leave, func(o *Options) {
 		o.Hosts, o.Origins = []string{"runner.example"}, []string{"https://app.example"}
+		o.Tokens = append(o.Tokens, Token{Client: "prometheus", Secret: "metrics-0123456789", Metrics: true})
 	})
+	metrics := "Authorization: Bearer metrics-0123456789"
 	ok := "Authorization: Bearer " + alice
 	for _, row := range []struct {
 		method, path string
@@ -58,6 +60,19 @@ func TestWhoMayAsk(t *testing.T) {
 		{"POST", "/mcp", []string{ok, "Origin: https://app.example.evil"}, 403},
 		{"POST", "/mcp", []string{ok, "Origin: https://app.example"}, 415},
 		{"POST", "/mcp", []string{ok, "Origin: " + x.url}, 415},
+		{"POST", "/mcp", []string{ok, "Origin: " + strings.Replace(x.url, "127.0.0.1", "localhost", 1)}, 415},
+		{"POST", "/mcp", []string{ok, "Origin: " + strings.Replace(x.url, "127.0.0.1", "[::1]", 1)}, 415},
+		{"POST", "/mcp", []string{ok, "Origin: http://localhost:1"}, 403},
+		{"POST", "/mcp", []string{ok, "Origin: http://127.0.0.1"}, 403},
+		{"POST", "/mcp", []string{ok, "Host: runner.example:443", "Origin: https://runner.example"}, 415},
+		{"POST", "/mcp", []string{ok, "Host: runner.example", "Origin: http://RUNNER.example:80"}, 415},
+		{"POST", "/mcp", []string{ok, "Host: runner.example", "Origin: http://runner.example:81"}, 403},
+		{"POST", "/mcp", []string{ok, "Host: runner.example", "Origin: http://localhost"}, 403},
+		{"GET", "/metrics", []string{metrics}, 200},
+		{"GET", "/status.json", []string{metrics}, 403},
+		{"GET", "/", []string{metrics}, 403},
+		{"POST", "/mcp", []string{metrics, "Content-Type: application/json"}, 403},
+		{"DELETE", "/mcp", []string{metrics}, 403},
 		{"OPTIONS", "/mcp", []string{"Origin: https://app.example"}, 204},
 		{"OPTIONS", "/mcp", []string{"Origin: https://evil.example"}, 403},
 	} {
@@ -128,6 +143,16 @@ func TestClientsAreApart(t *testing.T) {
 	}
 	if text := a.call("read_file", map[string]any{"session": "plan", "path": "a.txt"}); !strings.Contains(text, "secret of alice") {
 		t.Errorf("alice lost her file: %s", text)
+	}
+}
+
+// TestTokensBoundTimeouts: a token, or else the server, says how long programs may take.
+func TestTokensBoundTimeouts(t *testing.T) {
+	x := open(t, leave, func(o *Options) { o.MaxTimeout, o.Tokens[0].MaxTimeout = 20*time.Second, 5*time.Second })
+	for token, most := range map[string]string{alice: "and 5.", bob: "and 20."} {
+		if text := x.user(token).call("run_code", map[string]any{"language": "python", "code": "0", "timeout_seconds": 21}); !strings.Contains(text, most) {
+			t.Errorf("%s, want %s", text, most)
+		}
 	}
 }
 
@@ -219,12 +244,21 @@ func TestDrain(t *testing.T) {
 		<-started
 		go func() { ended <- x.stop() }()
 		if patient {
-			for { // until no more connections are taken
-				c, err := net.Dial("tcp", strings.TrimPrefix(x.url, "http://"))
-				if err != nil {
-					break
+			for { // until no more calls are taken
+				answer, text := x.do("POST", "/mcp", `{"jsonrpc":"2.0","id":9,"method":"tools/list"}`, u.headers...)
+				if answer.StatusCode == http.StatusOK {
+					continue
 				}
-				c.Close()
+				if wait := answer.Header.Get("Retry-After"); answer.StatusCode != 503 || wait == "" || wait == "0" || !answer.Close {
+					t.Errorf("while it ends: %d, Retry-After %q, %s", answer.StatusCode, wait, text)
+				}
+				break
+			}
+			if answer, _ := x.do("GET", "/readyz", ""); answer.StatusCode != 503 {
+				t.Errorf("readyz while it ends: %d", answer.StatusCode)
+			}
+			if answer, text := x.do("POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}`, u.headers...); answer.StatusCode != http.StatusAccepted {
+				t.Errorf("what belongs to a call in progress: %d %s", answer.StatusCode, text)
 			}
 			close(finish)
 		}
@@ -240,7 +274,7 @@ func TestDrain(t *testing.T) {
 
 // Other addresses than loopback need TLS, or somebody who says that a proxy has it.
 func TestPlaintext(t *testing.T) {
-	o := Options{Addr: "0.0.0.0:0", Tokens: []Token{{"alice", alice}}, MCP: server.Config{Runners: map[runners.Language]runners.Runner{runners.Python: runFunc(leave)}}}
+	o := Options{Addr: "0.0.0.0:0", Tokens: []Token{{Client: "alice", Secret: alice}}, MCP: server.Config{Runners: map[runners.Language]runners.Runner{runners.Python: runFunc(leave)}}}
 	if s, err := Listen(t.Context(), o); err == nil || !strings.Contains(err.Error(), "--tls-cert") {
 		t.Errorf("Listen = %v, %v", s, err)
 	}

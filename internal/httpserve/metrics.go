@@ -1,38 +1,29 @@
 package httpserve
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	prometheus "github.com/VictoriaMetrics/metrics"
 
 	"coderunner/runners"
 )
 
 // metrics are sums over all clients: no label tells one from another.
-type metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.CounterVec
-	runs     *prometheus.CounterVec
-	waited   prometheus.Histogram
-	took     *prometheus.HistogramVec
-}
+type metrics struct{ set *prometheus.Set }
+
+const metricsPath = "/metrics"
+
+// buckets are the upper bounds of durations in seconds, a millisecond to a minute.
+var buckets = prometheus.ExponentialBuckets(0.001, 4, 9)
 
 // newMetrics registers what there is to measure.
 func newMetrics(s *Server) *metrics {
-	buckets := prometheus.ExponentialBuckets(0.001, 4, 9) // a millisecond to a minute
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coderunner_http_requests_total", Help: "Requests by path and status."}, []string{"path", "status"}),
-		runs:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "coderunner_runs_total", Help: "Programs that ended, by language and status."}, []string{"language", "status"}),
-		waited:   prometheus.NewHistogram(prometheus.HistogramOpts{Name: "coderunner_queue_seconds", Help: "How long programs waited for a free place.", Buckets: buckets}),
-		took:     prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "coderunner_run_seconds", Help: "How long programs took, with the preparation of packages.", Buckets: buckets}, []string{"language"}),
-	}
-	gauge := func(name, help string, value func() int) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value()) })
+	prometheus.ExposeMetadata(true) // the types
+	m := &metrics{prometheus.NewSet()}
+	gauge := func(name string, value func() int) {
+		m.set.NewGauge(name, func() float64 { return float64(value()) })
 	}
 	load := func(waiting bool) func() int {
 		return func() int {
@@ -49,17 +40,33 @@ func newMetrics(s *Server) *metrics {
 			return []int{clients, sessions, requests}[which]
 		}
 	}
-	m.registry.MustRegister(m.requests, m.runs, m.waited, m.took,
-		gauge("coderunner_places", "Programs that run at once at most.", s.clients.places),
-		gauge("coderunner_running", "Programs that run.", load(false)),
-		gauge("coderunner_waiting", "Programs that wait for a free place.", load(true)),
-		gauge("coderunner_clients", "Clients that were there lately.", count(0)),
-		gauge("coderunner_mcp_sessions", "MCP sessions of these clients.", count(1)),
-		gauge("coderunner_requests_in_progress", "MCP requests that are being answered.", count(2)),
-		gauge("coderunner_kept_bytes", "Bytes in memory of what earlier runs left.", s.clients.kept.Bytes),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	gauge("coderunner_places", s.clients.places) // programs that run at once at most
+	gauge("coderunner_running", load(false))
+	gauge("coderunner_waiting", load(true)) // for a free place
+	gauge("coderunner_clients", count(0))   // that were there lately
+	gauge("coderunner_mcp_sessions", count(1))
+	gauge("coderunner_requests_in_progress", count(2))
+	gauge("coderunner_kept_bytes", s.clients.kept.Bytes) // in memory, of what earlier runs left
+	m.wait()                                             // it is there before the first program
 	s.board.ended = m.ended
 	return m
+}
+
+// count adds one to a counter. Labels are names and their values.
+func (m *metrics) count(name string, labels ...string) {
+	m.set.GetOrCreateCounter(labelled(name, labels...)).Inc()
+}
+
+// wait returns how long programs waited for a free place.
+func (m *metrics) wait() *prometheus.PrometheusHistogram {
+	return m.set.GetOrCreatePrometheusHistogramExt("coderunner_queue_seconds", buckets)
+}
+
+func labelled(name string, labels ...string) string {
+	for i := 0; i < len(labels); i += 2 {
+		name += fmt.Sprintf("%c%s=%q", "{,"[min(i, 1)], labels[i], labels[i+1])
+	}
+	return name + "}"
 }
 
 // ended counts a run.
@@ -70,25 +77,32 @@ func (m *metrics) ended(r *run, out *runners.Outcome, err error) {
 	}
 	begun := r.begun // nobody writes it any more
 	if begun.IsZero() {
-		m.runs.WithLabelValues(string(r.language), string(runners.Cancelled)).Inc()
+		m.count("coderunner_runs_total", "language", string(r.language), "status", string(runners.Cancelled))
 		return
 	}
-	m.runs.WithLabelValues(string(r.language), status).Inc()
-	m.waited.Observe(begun.Sub(r.arrived).Seconds())
-	m.took.WithLabelValues(string(r.language)).Observe(time.Since(begun).Seconds())
+	m.count("coderunner_runs_total", "language", string(r.language), "status", status)
+	m.wait().Update(begun.Sub(r.arrived).Seconds())
+	m.set.GetOrCreatePrometheusHistogramExt(labelled("coderunner_run_seconds", "language", string(r.language)), buckets).UpdateDuration(begun) // with the preparation of packages
 }
 
 // request counts a request, by a path that exists.
 func (m *metrics) request(r *http.Request, status int) {
 	path := r.URL.Path
 	switch path {
-	case "/", "/mcp", "/metrics", "/status.json", "/healthz", "/readyz":
+	case "/", "/mcp", metricsPath, "/status.json", "/healthz", "/readyz":
 	default:
 		path = "other"
 	}
-	m.requests.WithLabelValues(path, strconv.Itoa(status)).Inc()
+	m.count("coderunner_http_requests_total", "path", path, "status", strconv.Itoa(status))
 }
 
+// refuse counts a request whose token was not taken.
+func (m *metrics) refuse(reason string) { m.count("coderunner_tokens_refused_total", "reason", reason) }
+
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		m.set.WritePrometheus(w)
+		prometheus.WriteProcessMetrics(w)
+	})
 }

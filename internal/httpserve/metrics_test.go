@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"coderunner/runners"
 )
@@ -29,13 +30,14 @@ func TestMetrics(t *testing.T) {
 	metric := func(line string) {
 		t.Helper()
 		for range 1000 {
-			if _, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice); strings.Contains(text, "\n"+line+"\n") {
+			if _, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice); strings.Contains("\n"+text, "\n"+line+"\n") {
 				return
 			}
 		}
 		_, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice)
 		t.Errorf("no %q in %s", line, text)
 	}
+	metric("# TYPE coderunner_running gauge")
 	metric("coderunner_running 1")
 	metric("coderunner_waiting 1")
 	metric("coderunner_clients 2")
@@ -52,6 +54,8 @@ func TestMetrics(t *testing.T) {
 	<-done
 	<-done
 	metric(`coderunner_runs_total{language="python",status="succeeded"} 2`)
+	metric(`coderunner_run_seconds_count{language="python"} 2`)
+	metric("coderunner_queue_seconds_count 2")
 	metric("coderunner_waiting 0")
 	if _, text := x.do("GET", "/metrics", "", "Authorization: Bearer "+alice); strings.Contains(text, "alice") || strings.Contains(text, "bob") {
 		t.Error("the metrics name clients")
@@ -103,7 +107,41 @@ func TestTraces(t *testing.T) {
 		t.Errorf("spans %+v of %s", spans, body)
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-	if _, err := newExporter(os.Getenv, nil); err == nil || !strings.Contains(err.Error(), "http/json") {
+	if _, err := newTracer("", os.Getenv, nil); err == nil || !strings.Contains(err.Error(), "http/json") {
 		t.Errorf("grpc: %v", err)
+	}
+}
+
+// What is recorded is what the parent's maker records, or OTEL_TRACES_SAMPLER's share.
+func TestSampler(t *testing.T) {
+	const trace, id = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+	for _, tt := range []struct {
+		name, arg, parent string
+		want              bool
+	}{
+		{"", "", "00-" + trace + "-" + id + "-01", true},
+		{"", "", "00-" + trace + "-" + id + "-00", false},
+		{"", "", "", true},
+		{"always_on", "", "00-" + trace + "-" + id + "-00", true},
+		{"always_off", "", "00-" + trace + "-" + id + "-01", false},
+		{"parentbased_always_off", "", "00-" + trace + "-" + id + "-01", true},
+		{"parentbased_always_off", "", "", false},
+		{"traceidratio", "0.6", "00-" + trace + "-" + id + "-01", true}, // 0x8448… of 2⁶⁴
+		{"traceidratio", "0.5", "00-" + trace + "-" + id + "-01", false},
+		{"jaeger_remote", "endpoint=x", "00-" + trace + "-" + id + "-00", false},
+	} {
+		tracer := &tracer{sampler: newSampler(tt.name, tt.arg)}
+		if span := tracer.begin(parseTraceparent(tt.parent), "x", kindInternal, time.Now()); (span != nil) != tt.want {
+			t.Errorf("%q, %q, below %q: %+v, want %v", tt.name, tt.arg, tt.parent, span, tt.want)
+		}
+	}
+	for text, want := range map[string]bool{
+		"00-" + trace + "-" + id + "-01": true, "01-" + trace + "-" + id + "-01-more": true, "00-" + trace + "-" + id + "-01-more": false,
+		"ff-" + trace + "-" + id + "-01": false, "00-" + trace[1:] + "-" + id + "-01": false, "00-" + strings.ToUpper(trace) + "-" + id + "-01": false,
+		"00-" + strings.Repeat("0", 32) + "-" + id + "-01": false, "": false, "00-" + trace: false,
+	} {
+		if p := parseTraceparent(text); (p.span == id) != want {
+			t.Errorf("%q: %+v", text, p)
+		}
 	}
 }

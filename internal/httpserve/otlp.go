@@ -1,66 +1,10 @@
 package httpserve
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"fmt"
-	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
-
-	"go.opentelemetry.io/otel/attribute"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.uber.org/zap"
 )
-
-// exportTime bounds the sending of spans.
-const exportTime = 5 * time.Second
-
-// exporter sends spans as OTLP/HTTP in JSON. OpenTelemetry's own exporter would add
-// twelve megabytes to the binary: see RATIONALE.md.
-type exporter struct {
-	url    string
-	header http.Header
-	client *http.Client
-	log    *zap.Logger
-}
-
-// newExporter returns nil where the environment does not ask for spans.
-func newExporter(env func(string) string, log *zap.Logger) (*exporter, error) {
-	first := func(names ...string) string {
-		for _, n := range names {
-			if v := env(n); v != "" {
-				return v
-			}
-		}
-		return ""
-	}
-	to := env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-	if base := env("OTEL_EXPORTER_OTLP_ENDPOINT"); to == "" && base != "" {
-		to = strings.TrimSuffix(base, "/") + "/v1/traces"
-	}
-	if off, _ := strconv.ParseBool(env("OTEL_SDK_DISABLED")); off || to == "" || env("OTEL_TRACES_EXPORTER") == "none" {
-		return nil, nil
-	}
-	if u, err := url.Parse(to); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %q is not an http or https URL", to)
-	}
-	if p := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); p == "grpc" {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not offered: use http/json, for which collectors listen on port 4318", p)
-	}
-	e := &exporter{url: to, header: http.Header{"Content-Type": {"application/json"}}, client: &http.Client{Timeout: exportTime}, log: log}
-	for pair := range strings.SplitSeq(first("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"), ",") {
-		if name, value, ok := strings.Cut(pair, "="); ok {
-			if plain, err := url.PathUnescape(strings.TrimSpace(value)); err == nil {
-				e.header.Set(strings.TrimSpace(name), plain)
-			}
-		}
-	}
-	return e, nil
-}
 
 // The parts of an ExportTraceServiceRequest that there are here, as
 // https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding has them.
@@ -96,79 +40,66 @@ type (
 	}
 )
 
-func otlpAttributes(list []attribute.KeyValue) (out []otlpAttribute) {
-	for _, kv := range list {
-		var v otlpValue
-		switch text := kv.Value.String(); kv.Value.Type() {
-		case attribute.INT64:
-			v.Int = &text
-		case attribute.BOOL:
-			b := kv.Value.AsBool()
-			v.Bool = &b
-		default:
-			v.String = &text
-		}
-		out = append(out, otlpAttribute{string(kv.Key), v})
-	}
-	return out
+const (
+	kindInternal, kindServer = 1, 2
+	statusError              = 2
+)
+
+func textAttribute(key, value string) otlpAttribute {
+	return otlpAttribute{key, otlpValue{String: &value}}
+}
+
+func numberAttribute(key string, value int64) otlpAttribute {
+	text := strconv.FormatInt(value, 10)
+	return otlpAttribute{key, otlpValue{Int: &text}}
 }
 
 func nanos(t time.Time) string { return strconv.FormatInt(t.UnixNano(), 10) }
 
-// ExportSpans is for sdktrace.SpanExporter. All spans have one resource.
-func (e *exporter) ExportSpans(ctx context.Context, list []sdktrace.ReadOnlySpan) error {
-	if len(list) == 0 {
-		return nil
-	}
-	spans := make([]otlpSpan, 0, len(list))
-	for _, s := range list {
-		status := s.Status()
-		out := otlpSpan{
-			TraceID: s.SpanContext().TraceID().String(), SpanID: s.SpanContext().SpanID().String(),
-			Name: s.Name(), Kind: int(s.SpanKind()), Start: nanos(s.StartTime()), End: nanos(s.EndTime()),
-			Attributes: otlpAttributes(s.Attributes()),
-			Status:     otlpStatus{map[string]int{"Ok": 1, "Error": 2}[status.Code.String()], status.Description},
-		}
-		if s.Parent().HasSpanID() {
-			out.ParentID = s.Parent().SpanID().String()
-		}
-		for _, event := range s.Events() {
-			out.Events = append(out.Events, otlpEvent{nanos(event.Time), event.Name})
-		}
-		spans = append(spans, out)
-	}
-	body, err := json.Marshal(map[string]any{"resourceSpans": []any{map[string]any{
-		"resource":   map[string]any{"attributes": otlpAttributes(list[0].Resource().Attributes())},
-		"scopeSpans": []any{map[string]any{"scope": map[string]any{"name": "coderunner"}, "spans": spans}},
-	}}})
-	if err == nil {
-		err = e.post(ctx, body)
-	}
-	if err != nil {
-		e.log.Warn("send spans", zap.Error(err))
-	}
-	return nil // it is logged
+// traceparent is the span that another one is below; as a key, a context's.
+type traceparent struct {
+	trace, span string // "": none
+	dropped     bool   // its maker does not record it
 }
 
-func (e *exporter) post(ctx context.Context, body []byte) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
-	if err != nil {
-		return err
+// parseTraceparent reads https://www.w3.org/TR/trace-context/#traceparent-header.
+func parseTraceparent(text string) traceparent {
+	id := func(s string, digits int) bool {
+		return len(s) == digits && strings.Trim(s, "0123456789abcdef") == "" && strings.Trim(s, "0") != ""
 	}
-	req.Header = e.header
-	answer, err := e.client.Do(req)
-	if err != nil {
-		return err
+	parts := strings.Split(text, "-")
+	if len(parts) < 4 || len(parts) > 4 && parts[0] == "00" || parts[0] == "ff" || !id("1"+parts[0], 3) || !id(parts[1], 32) || !id(parts[2], 16) || !id("1"+parts[3], 3) {
+		return traceparent{}
 	}
-	defer answer.Body.Close()
-	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("the collector answers %s", answer.Status)
-	}
-	return nil
+	flags, _ := strconv.ParseUint(parts[3], 16, 8)
+	return traceparent{parts[1], parts[2], flags&1 == 0}
 }
 
-// Shutdown is for sdktrace.SpanExporter.
-func (e *exporter) Shutdown(context.Context) error {
-	e.client.CloseIdleConnections()
-	return nil
+// sampler chooses the traces that are sent, as OTEL_TRACES_SAMPLER says.
+type sampler struct {
+	byParent bool
+	share    float64
+}
+
+func newSampler(name, arg string) sampler {
+	s := sampler{byParent: true, share: 1}
+	base, byParent := strings.CutPrefix(name, "parentbased_")
+	switch base {
+	case "always_on", "always_off", "traceidratio":
+		s.byParent = byParent
+	}
+	if share, err := strconv.ParseFloat(arg, 64); base == "always_off" {
+		s.share = 0
+	} else if base == "traceidratio" && err == nil {
+		s.share = share
+	}
+	return s
+}
+
+func (s sampler) takes(above traceparent) bool {
+	if s.byParent && above.span != "" {
+		return !above.dropped
+	}
+	n, _ := strconv.ParseUint(above.trace[16:], 16, 64)
+	return float64(n>>1) < s.share*(1<<63)
 }

@@ -55,7 +55,7 @@ type site struct {
 // open serves with a runner. change may change the options.
 func open(t *testing.T, run runFunc, change func(*Options)) *site {
 	t.Helper()
-	o := Options{Addr: "127.0.0.1:0", Tokens: []Token{{"alice", alice}, {"bob", bob}}, Drain: 5 * time.Second,
+	o := Options{Addr: "127.0.0.1:0", Tokens: []Token{{Client: "alice", Secret: alice}, {Client: "bob", Secret: bob}}, Drain: 5 * time.Second,
 		MCP: server.Config{Name: "coderunner", Version: "test", Runners: map[runners.Language]runners.Runner{runners.Python: run}}}
 	if change != nil {
 		change(&o)

@@ -124,6 +124,7 @@ func (s *session) send(req *http.Request) (*http.Response, error) {
 	}
 	if s.record != nil || s.secrets.has(s.host, s.port) {
 		req.Header.Set("Accept-Encoding", "identity") // to be read here
+		req.Header.Del("Sec-WebSocket-Extensions")    // which compress
 	}
 	if err := req.Write(s.up); err != nil {
 		return nil, err
@@ -141,11 +142,7 @@ func (s *session) send(req *http.Request) (*http.Response, error) {
 // respond passes an answer on. It reports whether another request may follow.
 func (s *session) respond(req *http.Request, resp *http.Response, e *entry) bool {
 	if s.secrets.has(s.host, s.port) {
-		for _, values := range resp.Header {
-			for i, v := range values {
-				values[i] = s.secrets.Redact(v)
-			}
-		}
+		s.redactHeader(resp.Header)
 		resp.Status = s.secrets.Redact(resp.Status)
 		if req.Method != http.MethodHead && resp.StatusCode != http.StatusSwitchingProtocols {
 			s.redactBody(resp)
@@ -160,6 +157,7 @@ func (s *session) respond(req *http.Request, resp *http.Response, e *entry) bool
 		io.Reader
 		io.Closer
 	}{io.TeeReader(resp.Body, e), resp.Body}
+	defer resp.Body.Close()
 	if err := resp.Write(s.out); err != nil {
 		e.partial = true
 		return false
@@ -167,28 +165,34 @@ func (s *session) respond(req *http.Request, resp *http.Response, e *entry) bool
 	return !resp.Close && !req.Close && req.ProtoAtLeast(1, 1)
 }
 
-// redactBody has the secrets in a body replaced. What is short and has a length
-// gets one again.
+// redactBody has the secrets in a body and its trailer replaced. What is short and has a
+// length gets one again.
 func (s *session) redactBody(resp *http.Response) {
-	r := s.secrets.reader(resp.Body)
+	r := s.secrets.reader(resp.Body, func() { s.redactHeader(resp.Trailer) })
 	if resp.ContentLength >= 0 && resp.ContentLength <= maxSearched {
 		text, err := io.ReadAll(r)
 		if err == nil {
 			resp.ContentLength = int64(len(text))
 			resp.Header.Del("Content-Length") // Write sets it
 		}
-		r = bytes.NewReader(text)
+		r = io.NopCloser(bytes.NewReader(text))
 	} else {
 		resp.ContentLength, resp.TransferEncoding = -1, []string{"chunked"}
 		resp.Header.Del("Content-Length")
 	}
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{r, resp.Body}
+	resp.Body = r
 }
 
-// upgraded passes on what follows when the protocol was changed.
+func (s *session) redactHeader(h http.Header) {
+	for _, values := range h {
+		for i, v := range values {
+			values[i] = s.secrets.Redact(v)
+		}
+	}
+}
+
+// upgraded passes on what follows when the protocol was changed: of a WebSocket whole
+// messages, of others bytes.
 func (s *session) upgraded(resp *http.Response) bool {
 	if resp.Write(s.out) != nil {
 		return false
@@ -197,7 +201,16 @@ func (s *session) upgraded(resp *http.Response) bool {
 		_, _ = io.Copy(s.up, s.in)
 		s.up.Close()
 	}()
-	_, _ = io.Copy(s.out, s.upIn)
+	switch {
+	case !s.secrets.has(s.host, s.port):
+		_, _ = io.Copy(s.out, s.upIn)
+	case strings.EqualFold(resp.Header.Get("Upgrade"), "websocket"):
+		_ = s.secrets.redactMessages(s.out, s.upIn) // the connection ends by any error
+	default:
+		w, end := s.secrets.writer(s.out, quietHost)
+		_, _ = io.Copy(w, s.upIn)
+		end()
+	}
 	return false
 }
 

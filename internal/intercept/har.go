@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"coderunner/internal/order"
 )
 
 // Bounds of a recording.
@@ -43,6 +45,9 @@ type harLog struct {
 	Creator creator  `json:"creator"`
 	Entries []*entry `json:"entries"`
 	Comment string   `json:"comment,omitempty"`
+
+	Placeholders map[string]string `json:"_placeholders,omitempty"` // of secrets, by their names
+	Tools        json.RawMessage   `json:"_tools,omitempty"`        // what tools were asked and have answered
 }
 
 type creator struct {
@@ -131,7 +136,7 @@ func pairsOf(h http.Header) []harPair {
 			list = append(list, harPair{name, v})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b harPair) int { return strings.Compare(a.Name, b.Name) })
+	order.Stably(list, func(a, b harPair) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 
@@ -269,11 +274,20 @@ func (e *entry) response(req *http.Request) (*http.Response, error) {
 
 // Record has the exchanges of programs recorded, for Save.
 func (i *Interceptor) Record(version string) {
-	i.record = &recording{file: harFile{harLog{Version: "1.2", Creator: creator{"coderunner", version}, Entries: []*entry{}}}}
+	i.record = &recording{file: harFile{harLog{Version: "1.2", Creator: creator{"coderunner", version}, Entries: []*entry{}, Placeholders: i.Environment()}}}
 }
 
-// Save ends all connections and writes the recording to a file.
-func (i *Interceptor) Save(name string) error {
+// Tools returns what a recording that is replayed has of tools, nil for nothing.
+func (i *Interceptor) Tools() json.RawMessage {
+	if i == nil || i.replay == nil {
+		return nil
+	}
+	return i.replay.file.Log.Tools
+}
+
+// Save ends all connections and writes the recording to a file, with what tools were asked and
+// have answered.
+func (i *Interceptor) Save(name string, tools json.RawMessage) error {
 	i.end()
 	i.work.Wait()
 	i.record.mu.Lock()
@@ -281,6 +295,7 @@ func (i *Interceptor) Save(name string) error {
 	if n := i.record.refused; n > 0 {
 		i.record.file.Log.Comment = fmt.Sprintf("%d more exchanges are left out", n)
 	}
+	i.record.file.Log.Tools = tools
 	b, err := json.MarshalIndent(i.record.file, "", " ")
 	if err == nil {
 		err = os.WriteFile(name, append(b, '\n'), 0o600)
@@ -298,8 +313,12 @@ func (i *Interceptor) Replay(name string) error {
 		return fmt.Errorf("read the recording: %w", err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(b) > maxFile {
+	var b []byte
+	info, err := f.Stat()
+	if err == nil && info.Size() <= maxFile {
+		b, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	}
+	if err == nil && max(info.Size(), int64(len(b))) > maxFile {
 		err = errors.New("it is too long")
 	}
 	if err == nil {
@@ -308,6 +327,7 @@ func (i *Interceptor) Replay(name string) error {
 	if err != nil {
 		return fmt.Errorf("read the recording %s: %w", name, err)
 	}
+	i.secrets = i.secrets.begin(i.replay.file.Log.Placeholders)
 	return nil
 }
 
@@ -323,6 +343,12 @@ func parseRecording(b []byte) (*recording, error) {
 	for _, e := range r.file.Log.Entries {
 		if e == nil {
 			return nil, errors.New("an entry is null")
+		}
+		if s := e.Response.Status; s != 0 && (s < 100 || s > 999) {
+			return nil, fmt.Errorf("the status of %s is %d", e.Request.URL, s)
+		}
+		if _, err := e.Response.Content.bytes(); err != nil {
+			return nil, fmt.Errorf("the answer of %s: %w", e.Request.URL, err)
 		}
 		e.partial = strings.HasPrefix(e.Comment, "incomplete")
 		var body []byte

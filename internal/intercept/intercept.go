@@ -7,7 +7,9 @@
 //
 // A program never holds a secret: it has a placeholder, which becomes the secret in
 // requests to the secret's host over TLS, and the secret in what that host answers
-// becomes the placeholder again. A recording has what the program sent and got.
+// becomes the placeholder again. Placeholders are random for each program, so that no
+// text of a stranger has one; a recording has what the program sent and got, and its
+// placeholders, which a replay uses again.
 //
 // # Sources
 //
@@ -20,8 +22,9 @@
 // # Limits
 //
 // HTTP/1.1 only: HTTP/2 is not offered. A WebSocket is passed on, with the secrets
-// of its first request, and not recorded. Bodies above 16 MiB are not recorded, nor
-// searched for placeholders above 1 MiB. Other protocols are passed on where a
+// of its first request, and not recorded; nothing is put into its messages. Bodies above
+// 16 MiB are not recorded, nor searched for placeholders above 1 MiB. Other protocols are
+// passed on where a
 // recording is made, and refused where one is replayed.
 package intercept
 
@@ -39,14 +42,22 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"coderunner/internal/netpolicy"
 )
 
-// Interceptor serves the connections of programs to some hosts.
+// Interceptor serves the connections of one program to some hosts, or makes those that
+// do: see Begin.
 type Interceptor struct {
+	*common
 	secrets *Secrets
-	record  *recording // nil: nothing is recorded
-	replay  *recording // nil: the network is used
-	ca      *authority
+}
+
+// common is what the interceptors of all programs share.
+type common struct {
+	record *recording // nil: nothing is recorded
+	replay *recording // nil: the network is used
+	ca     *authority
 
 	// roots verify hosts; nil is the system's.
 	roots *x509.CertPool
@@ -59,9 +70,19 @@ type Interceptor struct {
 // New returns an Interceptor that puts secrets in, which may be nil.
 func New(s *Secrets) (*Interceptor, error) {
 	ca, err := newAuthority()
-	i := &Interceptor{secrets: s, ca: ca}
+	i := &Interceptor{&common{ca: ca}, s.begin(nil)}
 	i.ctx, i.end = context.WithCancel(context.Background())
 	return i, err
+}
+
+// Begin returns the interceptor of one program, with placeholders of its own: those of
+// was, which an earlier program of its session had, or new ones. The programs of a
+// recording share its placeholders.
+func (i *Interceptor) Begin(was map[string]string) netpolicy.Interceptor {
+	if i.StandIns() {
+		return i
+	}
+	return &Interceptor{i.common, i.secrets.begin(was)}
 }
 
 // Root returns the certificate that programs must trust, as PEM.

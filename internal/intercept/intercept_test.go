@@ -6,12 +6,14 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,7 +40,17 @@ func echo(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	user, password, _ := req.BasicAuth()
 	w.Header().Set("X-Key", req.Header.Get("X-Key"))
-	if req.URL.Path == "/pieces" {
+	switch req.URL.Path {
+	case "/upgrade":
+		upgraded(w, req)
+		return
+	case "/trailer":
+		w.Header().Set("Trailer", "X-Sum")
+		_, _ = io.WriteString(w, "text")
+		w.Header().Set("X-Sum", req.Header.Get("X-Key"))
+		w.Header().Set(http.TrailerPrefix+"X-Late", req.Header.Get("X-Key"))
+		return
+	case "/pieces":
 		for _, b := range body {
 			_, _ = w.Write([]byte{b})
 			_ = http.NewResponseController(w).Flush()
@@ -64,6 +76,9 @@ func start(t *testing.T, s *Secrets) *fixture {
 		body, _ := io.ReadAll(req.Body)
 		req.Body = io.NopCloser(bytes.NewReader(body))
 		user, password, _ := req.BasicAuth()
+		if req.URL.Path == "/upgrade" {
+			f.seen = append(f.seen, fmt.Sprint("extensions ", req.Header["Sec-Websocket-Extensions"]))
+		}
 		f.seen = append(f.seen, fmt.Sprint(req.RequestURI, "|", req.Header.Get("X-Key"), "|", user, ":", password, "|", string(body)))
 		echo(w, req)
 	}))
@@ -124,7 +139,7 @@ func (f *fixture) do(t *testing.T, method, at, kind, body string, change func(*h
 
 // TestSecrets puts a secret into every part of a request, and none of it comes back.
 func TestSecrets(t *testing.T) {
-	f := start(t, parsed(t, "API_KEY=example.com,API_KEY_2=example.com,OTHER=other.com"))
+	f := start(t, parsed(t, "API_KEY=example.com+body,API_KEY_2=example.com,OTHER=other.com+body"))
 	key := f.i.Environment()["API_KEY"]
 	other := f.i.Environment()["OTHER"]
 	for _, tt := range []struct{ kind, body, want string }{
@@ -146,6 +161,12 @@ func TestSecrets(t *testing.T) {
 				t.Errorf("%s: the program got %q, X-Key %q", tt.kind, text, header.Get("X-Key"))
 			}
 		}
+	}
+	f.seen = nil
+	second := f.i.Environment()["API_KEY_2"]
+	f.do(t, "POST", "https://example.com/p", "text/plain", second, func(r *http.Request) { r.Header.Set("X-Key", second) })
+	if want := "/p|" + value + "|:|" + second; len(f.seen) != 1 || f.seen[0] != want {
+		t.Errorf("of a secret that is not for bodies the host got %q, want %q", f.seen, want)
 	}
 	if _, text := f.do(t, "POST", "https://example.com/pieces", "text/plain", "a "+key+" b", nil); text != "a "+key+" b" {
 		t.Errorf("in pieces: %q", text)
@@ -188,7 +209,7 @@ func TestOtherName(t *testing.T) {
 // TestReplay records exchanges and has them again without the host.
 func TestReplay(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x.har")
-	s := parsed(t, "API_KEY=example.com")
+	s := parsed(t, "API_KEY=example.com+body")
 	run := func(f *fixture) (all string) {
 		key := f.i.Environment()["API_KEY"]
 		for range 2 {
@@ -202,7 +223,7 @@ func TestReplay(t *testing.T) {
 	f.i.Record("test")
 	first := run(f)
 	f.client.CloseIdleConnections()
-	if err := f.i.Save(name); err != nil {
+	if err := f.i.Save(name, nil); err != nil {
 		t.Fatal(err)
 	}
 	g := start(t, s)
@@ -235,20 +256,49 @@ func TestWriter(t *testing.T) {
 		end()
 		got := out.String()
 		if strings.Contains(got, value) || strings.Contains(got, base64.StdEncoding.EncodeToString([]byte(prefix + value))[4:20]) ||
-			!strings.HasSuffix(got, " z "+value[:5]) || strings.Count(got, "coderunner-secret-API_KEY-0") != 2 {
+			!strings.HasSuffix(got, " z "+value[:5]) || strings.Count(got, "coderunner-secret-API_KEY") != 2 {
 			t.Errorf("shift %d: %q", shift, got)
 		}
 	}
 }
 
 func TestParseSecrets(t *testing.T) {
-	for _, bad := range []string{"", "A", "A=", "=h", "A=h:x", "A=*.h", "A=10.0.0.0/8", "A-B=h", "A=h,", "A=h:0", "SHORT=h", "NONE=h"} {
+	for _, bad := range []string{"", "A", "A=", "=h", "A=h:x", "A=*.h", "A=10.0.0.0/8", "A-B=h", "A=h,", "A=h:0", "A=h+bodies", "A=+body", "SHORT=h", "NONE=h"} {
 		_, err := ParseSecrets(bad, func(name string) (string, bool) {
 			return map[string]string{"A": value, "A-B": value, "SHORT": "abc"}[name], true
 		})
 		if err == nil {
 			t.Errorf("%q is taken", bad)
 		}
+	}
+}
+
+// TestBadRecordings has recordings that nothing could be answered from be refused when they are
+// read, with the reason.
+func TestBadRecordings(t *testing.T) {
+	const entry = `{"log":{"version":"1.2","entries":[{"request":{"method":"GET","url":"http://a/"},"response":{"status":%d,"content":{"text":%q,"encoding":"base64"}}}]}}`
+	for text, want := range map[string]string{
+		fmt.Sprintf(entry, 200, "eA=="):              "",
+		fmt.Sprintf(entry, 0, ""):                    "", // there was no answer
+		fmt.Sprintf(entry, -5, "eA=="):               "the status of http://a/ is -5",
+		fmt.Sprintf(entry, 100000, "eA=="):           "100000",
+		fmt.Sprintf(entry, 200, "!"):                 "the answer of http://a/: illegal base64",
+		`{"log":{"version":"1.2","entries":[null]}}`: "null",
+		`{"log":null}`:                               "not a HAR file",
+		strings.Repeat("[", 100_000):                 "max depth",
+		"":                                           "unexpected end",
+	} {
+		_, err := parseRecording([]byte(text))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80q: %v, want %q", text, err, want)
+		}
+	}
+	name := filepath.Join(t.TempDir(), "long.har")
+	if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, maxFile+1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&Interceptor{}).Replay(name); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("a file of more than a gigabyte: %v", err)
 	}
 }
 

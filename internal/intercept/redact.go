@@ -2,35 +2,48 @@ package intercept
 
 import (
 	"io"
-	"strings"
 	"sync"
+	"time"
 )
 
-// reader returns a reader of r in which secrets are replaced, also those that come
-// in pieces. What may be the beginning of one is held back until more comes.
-func (s *Secrets) reader(r io.Reader) io.Reader { return &redactReader{s: s, r: r} }
+// How long nothing may follow until the end of a text is passed on. What is held back
+// until then is always as much as the longest secret: if it were what may be the
+// beginning of one, a program would learn by the delay whether a guess is right. A host
+// that pauses for longer in the middle of a secret shows it.
+const (
+	quietHost   = time.Second
+	quietOutput = 100 * time.Millisecond // a program that could print a secret in pieces has it
+)
+
+// reader returns a reader of r in which secrets are replaced, also those that come in
+// pieces. End is called when all of r was read.
+func (s *Secrets) reader(r io.ReadCloser, end func()) io.ReadCloser {
+	out, in := io.Pipe()
+	return &redactReader{PipeReader: out, from: r, begin: sync.OnceFunc(func() {
+		w, flush := s.writer(in, quietHost)
+		go func() {
+			_, err := io.Copy(w, r)
+			end()
+			flush()
+			in.CloseWithError(err)
+		}()
+	})}
+}
 
 type redactReader struct {
-	s    *Secrets
-	r    io.Reader
-	held string // read, and perhaps the beginning of a secret
-	out  string // replaced
-	err  error
+	*io.PipeReader
+	from  io.Closer
+	begin func() // nothing is read before
 }
 
 func (r *redactReader) Read(p []byte) (int, error) {
-	for r.out == "" {
-		if r.err != nil {
-			return 0, r.err
-		}
-		b := make([]byte, 32<<10)
-		n, err := r.r.Read(b)
-		r.err = err
-		r.out, r.held = r.s.split(r.held+string(b[:n]), err != nil)
-	}
-	n := copy(p, r.out)
-	r.out = r.out[n:]
-	return n, nil
+	r.begin()
+	return r.PipeReader.Read(p)
+}
+
+func (r *redactReader) Close() error {
+	_ = r.PipeReader.Close() // it ends the copying
+	return r.from.Close()
 }
 
 // Writer returns a writer to w in which secrets are replaced, also those that come
@@ -39,54 +52,52 @@ func (s *Secrets) Writer(w io.Writer) (out io.Writer, close func()) {
 	if s == nil {
 		return w, func() {}
 	}
-	r := &redactWriter{s: s, w: w}
+	return s.writer(w, quietOutput)
+}
+
+func (s *Secrets) writer(w io.Writer, quiet time.Duration) (out io.Writer, close func()) {
+	r := &redactWriter{s: s, w: w, quiet: quiet}
+	r.timer = time.AfterFunc(quiet, r.flush)
 	return r, func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.held != "" {
-			_, _ = io.WriteString(w, r.held)
-			r.held = ""
-		}
+		r.timer.Stop()
+		r.flush()
 	}
 }
 
 type redactWriter struct {
-	s *Secrets
-	w io.Writer
+	s     *Secrets
+	w     io.Writer
+	quiet time.Duration
+	timer *time.Timer // flushes
 
-	mu   sync.Mutex // guards held, and the order of writes
-	held string
+	mu   sync.Mutex // guards what follows, and the order of writes
+	held string     // the end of what was written
+	err  error      // of w
 }
 
 func (r *redactWriter) Write(p []byte) (int, error) {
+	r.timer.Stop()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out string
-	out, r.held = r.s.split(r.held+string(p), false)
-	if out == "" {
-		return len(p), nil
-	}
-	if _, err := io.WriteString(r.w, out); err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	text := r.s.Redact(r.held + string(p))
+	cut := max(len(text)-(r.s.longest-1), 0)
+	r.held = text[cut:]
+	r.pass(text[:cut])
+	r.timer.Reset(r.quiet)
+	return len(p), r.err
 }
 
-// split returns a text with its secrets replaced, and its end, which may be the
-// beginning of one, unless nothing follows.
-func (s *Secrets) split(text string, last bool) (out, held string) {
-	text = s.Redact(text)
-	if last {
-		return text, ""
+// flush passes on what is held back.
+func (r *redactWriter) flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	held := r.held
+	r.held = ""
+	r.pass(held)
+}
+
+func (r *redactWriter) pass(text string) {
+	if text != "" && r.err == nil {
+		_, r.err = io.WriteString(r.w, text)
 	}
-	cut := len(text)
-	for _, p := range s.patterns {
-		for n := min(len(p)-1, len(text)); n > len(text)-cut; n-- {
-			if strings.HasSuffix(text, p[:n]) {
-				cut = len(text) - n
-				break
-			}
-		}
-	}
-	return text[:cut], text[cut:]
 }

@@ -1,17 +1,18 @@
 package intercept
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/netpolicy"
 )
 
@@ -19,7 +20,7 @@ import (
 type Secrets struct {
 	list     []secret
 	replacer *strings.Replacer // from values to placeholders
-	patterns []string          // what it replaces
+	longest  int               // of what it replaces, in bytes
 }
 
 // secret is one, with the hosts that it is for.
@@ -28,16 +29,21 @@ type secret struct {
 	placeholder string // none is the beginning of another
 	host        string
 	port        uint16
+	bodies      bool // it is put into bodies, too
 }
 
 // minSecret is the least length of a value, in bytes: shorter ones are in other
 // text by chance.
 const minSecret = 8
 
-var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+var validName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 
-// ParseSecrets parses a list as NAME=host[:port],NAME=host. The port is 443 unless
-// it is there. Lookup finds the values, as os.LookupEnv does.
+// inBodies ends the item of a secret that is put into bodies, too.
+const inBodies = "+body"
+
+// ParseSecrets parses a list as NAME=host[:port][+body],NAME=host. The port is 443 unless
+// it is there. Lookup finds the values, as os.LookupEnv does. What stands for a value in
+// texts is no placeholder of a program: see [Secrets.begin].
 func ParseSecrets(list string, lookup func(string) (string, bool)) (*Secrets, error) {
 	s := &Secrets{}
 	for item := range strings.SplitSeq(list, ",") {
@@ -48,6 +54,7 @@ func ParseSecrets(list string, lookup func(string) (string, bool)) (*Secrets, er
 		if !validName.MatchString(name) {
 			return nil, fmt.Errorf("%q is not the name of a variable", name)
 		}
+		host, bodies := strings.CutSuffix(host, inBodies)
 		at, port, hasPort := strings.Cut(host, ":")
 		number := uint64(443)
 		if hasPort {
@@ -66,17 +73,45 @@ func ParseSecrets(list string, lookup func(string) (string, bool)) (*Secrets, er
 		if len(value) < minSecret || strings.ContainsAny(value, "\r\n\x00") {
 			return nil, fmt.Errorf("%s: its value is shorter than %d bytes or has a line's end, so it cannot be kept apart from other text", name, minSecret)
 		}
-		s.list = append(s.list, secret{name, value, "coderunner-secret-" + name + "-0", strings.ToLower(strings.TrimSuffix(at, ".")), uint16(number)})
+		s.list = append(s.list, secret{name, value, shown(name), strings.ToLower(strings.TrimSuffix(at, ".")), uint16(number), bodies})
 	}
 	if len(s.list) == 0 {
 		return nil, errors.New("there is none")
 	}
+	s.index()
+	return s, nil
+}
+
+// shown is what stands for a secret in what a program prints.
+func shown(name string) string { return "coderunner-secret-" + name }
+
+// begin returns the secrets for one program, with placeholders that nobody else knows:
+// those of an earlier program, where it had one, else random ones.
+func (s *Secrets) begin(was map[string]string) *Secrets {
+	if s == nil {
+		return nil
+	}
+	own := &Secrets{list: slices.Clone(s.list)}
+	for i, x := range own.list {
+		own.list[i].placeholder = shown(x.name) + "-" + strings.ToLower(rand.Text())
+		if p := was[x.name]; validPlaceholder.MatchString(p) && strings.HasPrefix(p, shown(x.name)+"-") {
+			own.list[i].placeholder = p
+		}
+	}
+	own.index()
+	return own
+}
+
+// validPlaceholder matches what begin makes.
+var validPlaceholder = lazyregexp.New(`-[a-z2-7]{26}$`)
+
+// index makes the replacer.
+func (s *Secrets) index() {
 	pairs := s.pairs()
 	s.replacer = strings.NewReplacer(pairs...)
 	for i := 0; i < len(pairs); i += 2 {
-		s.patterns = append(s.patterns, pairs[i])
+		s.longest = max(s.longest, len(pairs[i]))
 	}
-	return s, nil
 }
 
 // pairs returns what is redacted and what stands for it: a value, what it is in a
@@ -136,12 +171,20 @@ func (s *Secrets) Redact(text string) string {
 	return s.replacer.Replace(text)
 }
 
-// fill puts the secrets of a host into a request whose body is given.
+// fill puts the secrets of a host into the header and URL of a request, and those that
+// are for bodies into the body, which is given.
 func (s *Secrets) fill(req *http.Request, body []byte, host string, port uint16) []byte {
 	if s == nil {
 		return body
 	}
-	var plain, query, path, quoted []string
+	form := 0 // of the body's text
+	switch kind := req.Header.Get("Content-Type"); {
+	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"):
+		form = 1
+	case strings.Contains(kind, "json"):
+		form = 3
+	}
+	var plain, query, path, inside []string
 	for _, x := range s.list {
 		if x.host != host || x.port != port {
 			continue
@@ -150,7 +193,9 @@ func (s *Secrets) fill(req *http.Request, body []byte, host string, port uint16)
 		plain = append(plain, x.placeholder, f[0])
 		query = append(query, x.placeholder, f[1])
 		path = append(path, x.placeholder, f[2])
-		quoted = append(quoted, x.placeholder, f[3])
+		if x.bodies {
+			inside = append(inside, x.placeholder, f[form])
+		}
 	}
 	if plain == nil {
 		return body
@@ -168,13 +213,10 @@ func (s *Secrets) fill(req *http.Request, body []byte, host string, port uint16)
 		target += "?" + strings.NewReplacer(query...).Replace(after)
 	}
 	req.URL = &url.URL{Opaque: target}
-	switch kind := req.Header.Get("Content-Type"); {
-	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"):
-		replace = strings.NewReplacer(query...).Replace
-	case strings.Contains(kind, "json"):
-		replace = strings.NewReplacer(quoted...).Replace
+	if inside == nil {
+		return body
 	}
-	return []byte(replace(string(body)))
+	return []byte(strings.NewReplacer(inside...).Replace(string(body)))
 }
 
 // fillHeader puts secrets into the value of a header, also within the base64 of

@@ -27,7 +27,7 @@ type Options struct {
 	// Proxy returns the HTTP proxy for a URL, nil for none, as http.Transport's
 	// field of this name. Names that go through one are not looked up here.
 	Proxy func(*url.URL) (*url.URL, error)
-	// Intercept serves the connections of programs that it wants; nil is none.
+	// Intercept serves the connections of the program that it wants; nil is none.
 	Intercept Interceptor
 	// Ask, if not nil, asks the user about hosts that no rule has: see [Run.Admit].
 	// Their names are looked up only when they are dialled.
@@ -36,6 +36,9 @@ type Options struct {
 
 // Interceptor stands between programs and hosts: package intercept has it.
 type Interceptor interface {
+	// Begin returns the interceptor of one program. Was is the environment of an earlier
+	// one whose variables it goes on with, nil for none.
+	Begin(was map[string]string) Interceptor
 	// Root is a certificate that programs must trust, Environment are variables
 	// that they get.
 	Root() []byte

@@ -296,11 +296,9 @@ func (p *Pool[K, V]) closeLater(gone []V) {
 	if len(gone) == 0 {
 		return
 	}
-	p.background.Add(1)
-	go func() {
-		defer p.background.Done()
+	p.background.Go(func() {
 		for _, v := range gone {
 			p.o.Close(v)
 		}
-	}()
+	})
 }

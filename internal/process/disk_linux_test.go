@@ -157,7 +157,7 @@ func TestDisk(t *testing.T) {
 // fillIn runs a filler in dir, and returns why it was stopped. One that should
 // not be stopped is looked at once more after it has filled.
 func fillIn(t *testing.T, self, dir, how string) Stop {
-	p, err := Start(Command{Path: self, Dir: dir, Env: []string{fillVariable + "=" + how}, Spec: &sandbox.Spec{Execute: []string{self}, Write: []string{dir}}})
+	p, err := Start(Command{Path: self, Dir: dir, Env: []string{fillVariable + "=" + how}, Spec: &sandbox.Spec{Execute: []string{self}, Write: []string{dir}, Attributes: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,5 +96,11 @@ func (o *Output) ReadFull(b []byte, limit time.Duration) error {
 	return nil
 }
 
+// Silent reports whether nothing is in the pipe. If there is, some of it is lost.
+func (o *Output) Silent() bool {
+	n, _ := readNow(o.f, make([]byte, 1)) // an error: it would block, or has ended
+	return n <= 0
+}
+
 // Close closes the pipe.
 func (o *Output) Close() error { return o.f.Close() }

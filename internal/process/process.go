@@ -180,6 +180,22 @@ func (p *Process) Pause(readers *sync.WaitGroup) {
 	readers.Wait()
 }
 
+// Hold stops the process with its group, which uses no processor time until Release. The
+// process must not be reaped at the same time.
+func (p *Process) Hold() {
+	stopGroup(p.cmd.Process)
+	awaitStop(p.cmd.Process)
+}
+
+// Release lets a process go on that is held.
+func (p *Process) Release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended {
+		continueGroup(p.cmd.Process)
+	}
+}
+
 // Resume lets a paused process go on, with what is in the pipes dropped, and its
 // standard input empty and open.
 func (p *Process) Resume() error {

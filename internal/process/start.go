@@ -27,6 +27,10 @@ type Command struct {
 	Input string
 	// BeforeKill is called before the process is killed, if it is not nil.
 	BeforeKill func()
+	// Name is what the program finds as its own; "" is Path.
+	Name string
+	// Files are inherited, from descriptor 3 on.
+	Files []*os.File
 	// Group requests a control group, where one is delegated to us.
 	Group bool
 }
@@ -35,7 +39,10 @@ type Command struct {
 func (c Command) cmd() *exec.Cmd {
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
-	cmd.Env = c.Env
+	cmd.Env, cmd.ExtraFiles = c.Env, c.Files
+	if c.Name != "" {
+		cmd.Args[0] = c.Name
+	}
 	if cmd.SysProcAttr = ownGroup(); cmd.SysProcAttr != nil {
 		dieWithParent(cmd.SysProcAttr)
 	}

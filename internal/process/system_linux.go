@@ -22,10 +22,16 @@ func setTraced(attr *syscall.SysProcAttr, traced bool) { attr.Ptrace = traced }
 
 // awaitExit waits for the end of a process without reaping it. It reports whether
 // that worked.
-func awaitExit(p *os.Process) bool {
+func awaitExit(p *os.Process) bool { return await(p, unix.WEXITED) }
+
+// awaitStop waits until a process is stopped or has ended.
+func awaitStop(p *os.Process) { await(p, unix.WSTOPPED|unix.WEXITED) }
+
+// await waits until a process is what the options name, without reaping it.
+func await(p *os.Process, options int) bool {
 	var info unix.Siginfo
 	for {
-		err := unix.Waitid(unix.P_PID, p.Pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, p.Pid, &info, options|unix.WNOWAIT, nil)
 		if !errors.Is(err, unix.EINTR) {
 			return err == nil
 		}
@@ -54,6 +60,22 @@ func memoryNow(pid int) (memory, error) {
 	status, err := memoryStatus(pid)
 	return memory{status["VmHWM"], status["VmData"], status["RssAnon"]}, err
 }
+
+// Resident returns the memory that a process has touched and no file has, in bytes, 0 if it
+// has ended.
+func (p *Process) Resident() int64 {
+	status, _ := memoryStatus(p.Pid())
+	return status["RssAnon"] + status["RssShmem"]
+}
+
+// Threads returns how many threads a process has, 0 if it has ended.
+func (p *Process) Threads() int {
+	n, _ := threads(p.Pid())
+	return n
+}
+
+// Bound limits the files of a process, and forbids core dumps.
+func (p *Process) Bound() { _ = setLimits(p.Pid(), unix.RLIM_INFINITY, unix.RLIM_INFINITY) } // it may have ended
 
 // threads returns the number of threads of a process. Source: proc_task_getattr in the
 // kernel's fs/proc/base.c, which counts them as directories.

@@ -19,6 +19,9 @@ func setTraced(*syscall.SysProcAttr, bool) {}
 // awaitExit reports false: only Linux can wait without reaping in a simple way.
 func awaitExit(*os.Process) bool { return false }
 
+// awaitStop does not wait: only Linux can without reaping.
+func awaitStop(*os.Process) {}
+
 // hasExited reports false: it cannot be known without waiting.
 func hasExited(*os.Process) bool { return false }
 
@@ -27,6 +30,15 @@ func used(int) (time.Duration, error) { return 0, errors.ErrUnsupported }
 
 // memoryNow is not known here before the process ends.
 func memoryNow(int) (memory, error) { return memory{}, errors.ErrUnsupported }
+
+// Resident is not known here.
+func (*Process) Resident() int64 { return 0 }
+
+// Threads is not known here.
+func (*Process) Threads() int { return 0 }
+
+// Bound does nothing.
+func (*Process) Bound() {}
 
 // setLimits and setData do nothing.
 func setLimits(int, uint64, uint64) error { return nil }

@@ -34,8 +34,10 @@ func readNow(f *os.File, b []byte) (n int, err error) {
 	return n, nil
 }
 
-// ownGroup starts a process as the leader of its own process group.
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// ownGroup starts a process as the leader of its own process group, and of a session: Linux
+// shares the processors out by sessions first (sched(7), autogroup), so a program that fills
+// them with threads delays no other.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 

@@ -12,11 +12,15 @@ import (
 
 // family is the language whose history and words a repl has.
 func family(l runners.Language) string {
-	if l == runners.Python || l == runners.Bash {
+	switch l {
+	case runners.Python, runners.Bash, runners.Ruby, runners.SQL:
 		return string(l)
 	}
-	return "typescript"
+	return javaScript
 }
+
+// javaScript is the family of what is like JavaScript.
+const javaScript = "typescript"
 
 // keywords returns what is completed besides a session's names.
 func keywords(family string) string {
@@ -27,6 +31,14 @@ func keywords(family string) string {
 	case "bash":
 		return `alias break case continue declare done echo elif else esac eval exec exit export false for function getopts if in local mapfile
 		printf read readonly return select set shift shopt source test then time trap true type unset until wait while`
+	}
+	switch family {
+	case "ruby":
+		return `alias and begin break case class def defined? do else elsif end ensure false for if in module next nil not or puts raise redo
+		require rescue retry return self super then true undef unless until when while yield`
+	case "sql":
+		return `alter and as asc begin by case commit create delete desc distinct drop else end exists explain from group having in index inner insert
+		into is join left like limit not null on or order pragma primary references rollback select set table union unique update values view where`
 	}
 	return `Array async await BigInt break case catch class console const continue Date default delete Deno display do else Error export extends
 		false finally for function if import in instanceof interface JSON let Map Math new null Number Object of Promise process RegExp require

@@ -5,12 +5,13 @@ import (
 	"encoding/base64"
 	"fmt"
 	"image"
-	"image/color/palette"
 	"image/draw"
 	_ "image/gif" // images that programs show
 	_ "image/jpeg"
 	"image/png"
 	"strings"
+
+	"github.com/mattn/go-sixel"
 )
 
 // imageProtocol returns how the terminal shows images, by the variables that
@@ -83,36 +84,14 @@ func itermImage(_ string, data []byte, _ image.Image) string {
 	return fmt.Sprintf("\x1b]1337;File=inline=1;size=%d:%s\a", len(data), base64.StdEncoding.EncodeToString(data))
 }
 
-// sixelImage shows an image in 256 colours, six rows at a time. Source: "VT330/VT340
-// Programmer Reference Manual", volume 2, chapter 14.
+// sixelImage shows an image on white, as a page does.
 func sixelImage(_ string, _ []byte, img image.Image) string {
-	size := img.Bounds().Size()
-	p := image.NewPaletted(image.Rectangle{Max: size}, palette.Plan9)
-	draw.Draw(p, p.Rect, image.White, image.Point{}, draw.Src)
-	draw.FloydSteinberg.Draw(p, p.Rect, img, img.Bounds().Min)
+	page := image.NewRGBA(image.Rectangle{Max: img.Bounds().Size()})
+	draw.Draw(page, page.Rect, image.White, image.Point{}, draw.Src)
+	draw.Draw(page, page.Rect, img, img.Bounds().Min, draw.Over)
 	var out strings.Builder
-	fmt.Fprintf(&out, "\x1bPq\"1;1;%d;%d", size.X, size.Y)
-	for i, c := range p.Palette {
-		r, g, b, _ := c.RGBA()
-		fmt.Fprintf(&out, "#%d;2;%d;%d;%d", i, r*100/0xffff, g*100/0xffff, b*100/0xffff)
+	if sixel.NewEncoder(&out).Encode(page) != nil {
+		return ""
 	}
-	for top := 0; top < size.Y; top += 6 {
-		var bands [256][]byte // by colour
-		for y := top; y < min(top+6, size.Y); y++ {
-			for x := range size.X {
-				c := p.ColorIndexAt(x, y)
-				if bands[c] == nil {
-					bands[c] = bytes.Repeat([]byte{'?'}, size.X)
-				}
-				bands[c][x] += 1 << (y - top)
-			}
-		}
-		for c, band := range bands {
-			if band != nil {
-				fmt.Fprintf(&out, "#%d%s$", c, band)
-			}
-		}
-		out.WriteByte('-')
-	}
-	return out.String() + "\x1b\\"
+	return out.String()
 }

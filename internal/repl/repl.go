@@ -145,7 +145,7 @@ func (r *repl) evaluate(ctx context.Context, code string) error {
 	if status, ok := exits(code); ok {
 		return &Exit{status}
 	}
-	if r.Language != runners.Python && r.Language != runners.Bash && isObject(code) {
+	if family(r.Language) == javaScript && isObject(code) {
 		code = "(" + strings.TrimSpace(code) + ")"
 	}
 	req := runners.Request{Language: r.Language, Code: code, Packages: r.Packages, Limits: r.Limits, Stdout: r.Stdout.Writer, Stderr: r.Stderr.Writer}
@@ -200,7 +200,7 @@ func (r *repl) show(out *runners.Outcome) error {
 	if r.in.colours() {
 		red, plain = "\x1b[31m", "\x1b[0m"
 	}
-	if out.Result != nil {
+	if out.Result != nil && r.Language != runners.SQL { // whose rows are printed
 		if err := r.Stdout.Line(out.Result.Text); err != nil {
 			return err
 		}

@@ -47,16 +47,28 @@ except (SyntaxError, ValueError, OverflowError):
     print("wrong")
 `
 
+// wholeRuby reports the same of a text of Ruby.
+const wholeRuby = `begin
+  RubyVM::InstructionSequence.compile($stdin.read)
+rescue SyntaxError => e
+  puts "incomplete" if e.message.match?(/unexpected end-of-input|expected (a|an) .*(` + "`end`|`\\}`|`\\)`|`\\]`" + `)|unterminated/)
+end
+`
+
 // incomplete reports whether a statement goes on.
 func (r *repl) incomplete(ctx context.Context, text string) bool {
 	switch r.Language {
 	case runners.Bash:
 		return bash.Incomplete(text)
-	case runners.Python:
-	default:
+	case runners.SQL:
+		text = strings.TrimSpace(text)
+		return text != "" && !strings.HasPrefix(text, ".") && !strings.HasSuffix(text, ";")
+	}
+	code, ok := map[runners.Language]string{runners.Python: codeop, runners.Ruby: wholeRuby}[r.Language]
+	if !ok {
 		return deno.Incomplete(text)
 	}
-	out, err := r.Runner.Run(ctx, runners.Request{Language: runners.Python, Code: codeop, Stdin: strings.NewReader(strings.TrimSuffix(text, "\n")), Limits: r.Limits})
+	out, err := r.Runner.Run(ctx, runners.Request{Language: r.Language, Code: code, Stdin: strings.NewReader(strings.TrimSuffix(text, "\n")), Limits: r.Limits})
 	return err == nil && strings.HasPrefix(out.Stdout, "incomplete")
 }
 

@@ -8,6 +8,12 @@ const auditArch = unix.AUDIT_ARCH_X86_64
 // forks are the calls of old that this processor has for making processes.
 var forks = []uint32{unix.SYS_FORK, unix.SYS_VFORK}
 
+// oldAttributes are the calls of old among attributes.
+var oldAttributes = []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT}
+
+// oldOfGo are the calls among those in ofGo that this processor alone has.
+var oldOfGo = []uint32{unix.SYS_ARCH_PRCTL, unix.SYS_POLL, unix.SYS_EPOLL_WAIT, unix.SYS_TIME, unix.SYS_ACCESS}
+
 // syscallCode is the instruction for a system call.
 var syscallCode = []byte{0x0f, 0x05}
 

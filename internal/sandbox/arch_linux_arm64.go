@@ -9,6 +9,12 @@ const auditArch = unix.AUDIT_ARCH_AARCH64
 // had.
 var forks []uint32
 
+// oldAttributes are the calls of old among attributes, of which this processor has none.
+var oldAttributes []uint32
+
+// oldOfGo are the calls of old among those in ofGo, of which this processor has none.
+var oldOfGo []uint32
+
 // syscallCode is the instruction for a system call.
 var syscallCode = []byte{0x01, 0x00, 0x00, 0xd4}
 

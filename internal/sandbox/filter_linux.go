@@ -36,11 +36,21 @@ var absent = []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS
 
 // afterStart are system calls that are forbidden to a process that was started
 // already. They start programs, leave the process group, make memory that no
-// limit counts or that outlives the process, and leave notes on files.
+// limit counts or that outlives the process, leave notes on files, and slow other
+// processes of the same user down.
 var afterStart = slices.Concat(forks, []uint32{
 	unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_SETPGID, unix.SYS_SETSID,
 	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_SHMGET, unix.SYS_MSGGET, unix.SYS_SEMGET, unix.SYS_MQ_OPEN,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_SETXATTRAT,
+	unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET,
+	unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
+})
+
+// attributes are system calls that change or watch files by their names, wherever they are:
+// Landlock knows none of them.
+var attributes = slices.Concat(oldAttributes, []uint32{
+	unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+	unix.SYS_INOTIFY_ADD_WATCH, unix.SYS_FANOTIFY_INIT,
 })
 
 // filterProgram builds the filter. Server is this process. Started is for the
@@ -54,8 +64,9 @@ var afterStart = slices.Concat(forks, []uint32{
 //	number         ─────> limits of another process: EPERM
 //	number         ─────> if started: what onlyThreads adds
 //	number         ─────> if supervised: what supervise adds
+//	number         ─────> if started and of Go only: what onlyGo adds
 //	               ─────> allow
-func filterProgram(server int, reach reach, started, supervised bool) program {
+func filterProgram(server int, reach reach, started, supervised bool, s Spec) program {
 	var p program
 	p.load(dataArch)
 	p.unless(auditArch, 1)
@@ -98,10 +109,14 @@ func filterProgram(server int, reach reach, started, supervised bool) program {
 	p.fail(unix.EPERM)
 	p.answer(unix.SECCOMP_RET_ALLOW)
 	if started {
-		p.onlyThreads()
+		p.onlyThreads(s)
 	}
 	if supervised {
 		p.supervise()
+	}
+	if started && s.OnlyGo {
+		p.onlyGo(s)
+		return p
 	}
 	p.answer(unix.SECCOMP_RET_ALLOW)
 	return p
@@ -109,8 +124,15 @@ func filterProgram(server int, reach reach, started, supervised bool) program {
 
 // onlyThreads adds what a process that was started must not do any more: become two,
 // start a program, outlive us, and have memory that no limit counts.
-func (p *program) onlyThreads() {
-	for _, number := range afterStart {
+func (p *program) onlyThreads(s Spec) {
+	numbers := afterStart
+	if !s.Attributes {
+		numbers = slices.Concat(numbers, attributes)
+	}
+	for _, number := range numbers {
+		if s.SharedMemory && number == unix.SYS_MEMFD_CREATE {
+			continue
+		}
 		p.when(number, 1)
 		p.fail(unix.EPERM)
 	}

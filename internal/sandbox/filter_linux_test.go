@@ -14,7 +14,7 @@ import (
 func TestFilterProgram(t *testing.T) {
 	for _, to := range []reach{nowhere, itself, anywhere} {
 		network := to == anywhere
-		p := filterProgram(4711, to, network, network)
+		p := filterProgram(4711, to, network, network, Spec{Attributes: network})
 		for i, in := range p {
 			if in.Code&7 == unix.BPF_JMP && (i+1+int(in.Jt) >= len(p) || i+1+int(in.Jf) >= len(p)) {
 				t.Errorf("instruction %d jumps out", i)
@@ -83,6 +83,43 @@ func TestFilterProgram(t *testing.T) {
 		}
 		if got := run(t, p, auditArch+1, unix.SYS_READ, [6]uint64{}); got != unix.SECCOMP_RET_KILL_PROCESS {
 			t.Errorf("another processor's call: %#x", got)
+		}
+	}
+}
+
+// TestOnlyGo has the filter of a Go program allow what such programs do, and answer as older
+// kernels do to what it does not know, and to what is forbidden to all as ever.
+func TestOnlyGo(t *testing.T) {
+	plain := filterProgram(4711, nowhere, true, false, Spec{OnlyGo: true, SharedMemory: true})
+	writes := filterProgram(4711, nowhere, true, false, Spec{OnlyGo: true, SharedMemory: true, Attributes: true})
+	no := errnoAnswer(unix.ENOSYS)
+	for _, c := range []struct {
+		nr           uint32
+		args         [6]uint64
+		want, writes uint32
+	}{
+		{nr: unix.SYS_READ, want: unix.SECCOMP_RET_ALLOW},
+		{nr: unix.SYS_MEMFD_CREATE, want: unix.SECCOMP_RET_ALLOW},
+		{nr: unix.SYS_CLONE, args: [6]uint64{unix.CLONE_VM | unix.CLONE_THREAD}, want: unix.SECCOMP_RET_ALLOW},
+		{nr: unix.SYS_CLONE3, want: no},
+		{nr: unix.SYS_PTRACE, want: errnoAnswer(unix.EPERM)},
+		{nr: unix.SYS_SOCKET, want: errnoAnswer(unix.EACCES)},
+		{nr: unix.SYS_SOCKETPAIR, want: no},
+		{nr: unix.SYS_PIDFD_OPEN, want: no},
+		{nr: 4000, want: no},
+		{nr: unix.SYS_IOCTL, args: [6]uint64{3, pagemapScan}, want: unix.SECCOMP_RET_ALLOW},
+		{nr: unix.SYS_IOCTL, args: [6]uint64{3, unix.TIOCSTI}, want: errnoAnswer(unix.ENOTTY)},
+		{nr: unix.SYS_FCHMOD, want: no, writes: unix.SECCOMP_RET_ALLOW},
+		{nr: unix.SYS_UTIMENSAT, want: errnoAnswer(unix.EPERM), writes: unix.SECCOMP_RET_ALLOW},
+	} {
+		if got := run(t, plain, auditArch, c.nr, c.args); got != c.want {
+			t.Errorf("call %d%v: %#x, want %#x", c.nr, c.args, got, c.want)
+		}
+		if c.writes == 0 {
+			c.writes = c.want
+		}
+		if got := run(t, writes, auditArch, c.nr, c.args); got != c.writes {
+			t.Errorf("call %d%v where files may be written: %#x, want %#x", c.nr, c.args, got, c.writes)
 		}
 	}
 }

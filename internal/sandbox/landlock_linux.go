@@ -100,6 +100,7 @@ func restrictFiles(k kernel, s Spec) error {
 		rules.add(executing, interpreter(program))
 	}
 	rules.add(reading, s.Read...)
+	rules.add(reading&ofFiles, s.Files...)
 	rules.add(writing, s.Write...)
 	if rules.err != nil {
 		return rules.err

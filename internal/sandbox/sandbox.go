@@ -38,7 +38,21 @@ type Spec struct {
 	Execute []string // files: may be read and started
 	Read    []string
 	Write   []string // may be read, too
-	Network bool     // sockets of every kind
+	// Files has directories whose files may be read and whose directories may not be listed: who
+	// does not know a name does not find it.
+	Files   []string
+	Network bool // sockets of every kind
+	// SharedMemory allows memory that RLIMIT_DATA does not count (memfd_create): for a process
+	// whose memory is watched.
+	SharedMemory bool
+	// Attributes allows the system calls that change the modes, owners and times of files by
+	// their names, and watch directories. Landlock does not keep them to Write and Read, only
+	// the rights of the user do.
+	Attributes bool
+	// OnlyGo allows no system calls but those that a Go program without cgo needs, none of which
+	// makes a socket, and has the kernel's audit log the others. Where tracing is forbidden, it
+	// has no effect.
+	OnlyGo bool
 	// Loopback gives a process sockets of TCP and UDP in a network of its own, where there
 	// is nothing but itself. With Network only the supervisor's sockets lead out of it
 	// (Call.Replace), and without one it has no effect. The kernel may refuse: see

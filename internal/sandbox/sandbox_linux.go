@@ -107,7 +107,7 @@ func startHere(s Spec, start func(trace bool) (pid int, err error), identify fun
 		to = anywhere
 	}
 	if k.filter && !trace {
-		if err := installFilter(filterProgram(os.Getpid(), to, false, false), k.flags); err != nil {
+		if err := installFilter(filterProgram(os.Getpid(), to, false, false, s), k.flags); err != nil {
 			return fmt.Errorf("confine: filter system calls: %w", err)
 		}
 	}
@@ -143,7 +143,10 @@ func confineStarted(k kernel, s Spec, pid int, to reach, identify func(pid int) 
 	if supervise {
 		flags, _ = supervision()
 	}
-	calls, err := process.filter(filterProgram(os.Getpid(), to, true, supervise), flags)
+	if s.OnlyGo {
+		flags |= unix.SECCOMP_FILTER_FLAG_LOG
+	}
+	calls, err := process.filter(filterProgram(os.Getpid(), to, true, supervise, s), flags)
 	if err != nil {
 		return err
 	}

@@ -33,45 +33,6 @@ type programCall struct {
 	cells notebook.Cells // of the notebook whose code it runs, nil for any other program
 }
 
-// parseArguments makes a request of a call's arguments. The error is a
-// *runners.RequestError.
-func (s *Server) parseArguments(p *params) (programCall, error) {
-	a := &arguments{raw: p.Arguments, data: s.data, err: p.badArguments}
-	a.only(s.properties)
-	var c programCall
-	code, file, named := a.code(), "", ""
-	if notebook.Is(code) {
-		if text, language, cells, err := notebook.Read([]byte(code)); err == nil {
-			code, file, named, c.cells = text, notebook.Name, language, cells
-		}
-	}
-	req := runners.Request{
-		Language: a.language(s.runners, code, named),
-		Code:     code,
-		Filename: file,
-		Packages: a.strings("packages"),
-		Stdin:    a.stdin(),
-		Args:     a.strings("args"),
-		Files:    a.files(),
-	}
-	req.Limits.Timeout = a.timeout()
-	c.Call = session.Call{Session: a.text("session"), Request: req}
-	switch on := a.text("on_error"); on {
-	case "", "keep":
-	case "rollback":
-		c.Rollback = true
-	default:
-		a.fail("on_error", "is %q, but must be keep or rollback.", runners.Clip(on, 100))
-	}
-	if a.get("session") != nil && a.err == nil {
-		a.err = session.CheckName(c.Session)
-	}
-	if a.err == nil {
-		a.err = req.Check()
-	}
-	return c, a.err
-}
-
 // only refuses arguments that a tool does not have.
 func (a *arguments) only(properties object) {
 	for _, name := range slices.Sorted(maps.Keys(a.raw)) {
@@ -182,7 +143,7 @@ func (a *arguments) strings(name string) []string {
 	return out
 }
 
-func (a *arguments) timeout() time.Duration {
+func (a *arguments) timeout(most time.Duration) time.Duration {
 	raw := a.get("timeout_seconds")
 	if raw == nil {
 		return 0
@@ -196,8 +157,8 @@ func (a *arguments) timeout() time.Duration {
 		}
 	}
 	// Below a millisecond a limit would round to none.
-	if !(s >= runners.MinTimeout.Seconds()) || s > runners.MaxTimeout.Seconds() {
-		a.fail("timeout_seconds", "is %v, but must be between %v and %v.", s, runners.MinTimeout.Seconds(), runners.MaxTimeout.Seconds())
+	if !(s >= runners.MinTimeout.Seconds()) || s > most.Seconds() {
+		a.fail("timeout_seconds", "is %v, but must be between %v and %v.", s, runners.MinTimeout.Seconds(), most.Seconds())
 		return 0
 	}
 	return time.Duration(s * float64(time.Second))
@@ -273,25 +234,4 @@ func decoded(text string) ([]byte, error) {
 		}
 	}
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(plainBase64.Replace(text), "="))
-}
-
-// kind names the type of a JSON value.
-func kind(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
-		return "missing"
-	}
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
 }

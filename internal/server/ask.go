@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"coderunner/internal/tools"
 )
 
 // askTime is how long a question may be open. The program's clock stands still meanwhile,
@@ -20,10 +22,18 @@ var errNoAnswer = errors.New("the user gives no answer")
 // asker asks the user of the client that made a request: by a request of ours, or by the
 // result of the call (dialogue.go).
 type asker interface {
-	// allows asks whether a program may connect. The host is a name of letters, digits,
-	// dots and hyphens, or an address: nothing in it can look like our own words.
-	allows(ctx context.Context, host string, port uint16) (bool, error)
+	// ask asks for the user's consent. The key names the kind of question.
+	ask(ctx context.Context, key string, params mcp.ElicitationParams) (consent, error)
 }
+
+// consent is what a user has answered: for this once, or, where that was offered, always.
+type consent struct{ allow, always bool }
+
+// The kinds of questions.
+const (
+	connectKey = "connect"
+	callKey    = "call"
+)
 
 // requester asks by a request of ours.
 type requester struct {
@@ -33,7 +43,8 @@ type requester struct {
 
 type askerKey struct{}
 
-// connectQuestion asks whether a program may connect.
+// connectQuestion asks whether a program may connect. The host is a name of letters, digits,
+// dots and hyphens, or an address: nothing in it can look like our own words.
 func connectQuestion(host string, port uint16) mcp.ElicitationParams {
 	return mcp.ElicitationParams{
 		Message:         fmt.Sprintf("A program wants to connect to %q at port %d. Allow it for this run?", host, port),
@@ -41,27 +52,44 @@ func connectQuestion(host string, port uint16) mcp.ElicitationParams {
 	}
 }
 
-// decision returns what the user answered.
-func decision(result json.RawMessage) (bool, error) {
-	var r mcp.ElicitationResponse
-	if json.Unmarshal(result, &r) != nil {
-		return false, errors.New("the client cannot ask")
+// callQuestion asks whether a program may call a tool. What is not ours is between quotes.
+func callQuestion(q tools.Question) mcp.ElicitationParams {
+	at := ""
+	if q.Line > 0 {
+		at = fmt.Sprintf(" (line %d)", q.Line)
 	}
-	switch r.Action {
-	case mcp.ElicitationResponseActionAccept:
-		return true, nil
-	case mcp.ElicitationResponseActionDecline:
-		return false, nil
+	return mcp.ElicitationParams{
+		Message: fmt.Sprintf("A program%s wants to call the tool %q of the server %q with %q. Allow it?", at, q.Tool, q.Server, q.Arguments),
+		RequestedSchema: object{"type": "object", "properties": object{
+			"always": object{"type": "boolean", "title": "For all calls of this tool in this run", "default": false},
+		}},
 	}
-	return false, errNoAnswer
 }
 
-// allows is for asker.
-func (a *requester) allows(ctx context.Context, host string, port uint16) (bool, error) {
+// decision returns what the user answered.
+func decision(result json.RawMessage) (c consent, err error) {
+	var r mcp.ElicitationResponse
+	if json.Unmarshal(result, &r) != nil {
+		return c, errors.New("the client cannot ask")
+	}
+	fields, _ := r.Content.(map[string]any)
+	c.always = fields["always"] == true
+	switch r.Action {
+	case mcp.ElicitationResponseActionAccept:
+		c.allow = true
+		return c, nil
+	case mcp.ElicitationResponseActionDecline:
+		return c, nil
+	}
+	return c, errNoAnswer
+}
+
+// ask is for asker.
+func (a *requester) ask(ctx context.Context, _ string, params mcp.ElicitationParams) (consent, error) {
 	id := rand.Text()
 	var q mcp.ElicitationRequest
 	q.Method = string(mcp.MethodElicitationCreate)
-	q.Params = connectQuestion(host, port)
+	q.Params = params
 	answered := a.conn.expect("s" + id)
 	defer a.conn.expectNoMore("s" + id)
 	err := a.write(struct {
@@ -70,7 +98,7 @@ func (a *requester) allows(ctx context.Context, host string, port uint16) (bool,
 		mcp.ElicitationRequest
 	}{mcp.JSONRPC_VERSION, id, q})
 	if err != nil {
-		return false, err
+		return consent{}, err
 	}
 	select {
 	case m := <-answered:
@@ -80,6 +108,6 @@ func (a *requester) allows(ctx context.Context, host string, port uint16) (bool,
 			Method: string(mcp.MethodNotificationCancelled),
 			Params: mcp.NotificationParams{AdditionalFields: object{"requestId": id, "reason": "the program does not wait any longer"}},
 		}})
-		return false, context.Cause(ctx)
+		return consent{}, context.Cause(ctx)
 	}
 }

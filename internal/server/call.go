@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -15,12 +16,13 @@ import (
 	"coderunner/internal/answer"
 	"coderunner/internal/notebook"
 	"coderunner/internal/session"
+	"coderunner/internal/tools"
 	"coderunner/runners"
 )
 
 // runIn waits for the call's session, if it names one, and runs the program.
 func (s *Server) runIn(ctx context.Context, call session.Call) (*runners.Outcome, error) {
-	progress := startReporter(ctx, notifierFrom(ctx))
+	progress := startReporter(ctx, notifierFrom(ctx), &s.ending)
 	defer progress.close()
 	run := func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 		return s.run(ctx, req, progress)
@@ -28,7 +30,15 @@ func (s *Server) runIn(ctx context.Context, call session.Call) (*runners.Outcome
 	if call.Session == "" {
 		return run(ctx, call.Request)
 	}
+	s.keepUndelivered(ctx, &call)
 	progress.set(runners.Progress{Phase: "session", Item: call.Session})
+	ctx = context.WithValue(ctx, sessionKey{}, call.Session)
+	if s.tools != nil {
+		if err := session.Keep(&call.Request); err != nil {
+			return nil, err
+		}
+		run = tools.Pausable(nil, run)
+	}
 	return s.sessions.Run(ctx, call, run)
 }
 
@@ -39,7 +49,7 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	var out *runners.Outcome
 	var err error
 	defer func() { observer.Ended(out, err) }()
-	leave, err := s.queue.Acquire(ctx, s.client, streamOf(ctx))
+	leave, err := s.queue.Acquire(ctx, s.client, streamOf(ctx), req.Limits.Timeout > s.limits.Timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +65,9 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	news, ended := s.watchdog.watch(req, func(p runners.Progress) { progress.set(p); observer.Progress(p) })
 	defer ended()
 	req.Progress = news
+	req.Client = s.client
 	s.askFor(ctx, &req)
+	called := s.toolsFor(ctx, &req)
 	if progress.notify != nil {
 		req.Printed = progress.printed
 	}
@@ -66,6 +78,7 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	if err != nil {
 		return nil, err
 	}
+	called(out)
 	out.Usage.QueueMS = queued.Milliseconds()
 	s.used.add(out.Packages)
 	runners.ExplainLanguage(req, out)
@@ -105,7 +118,7 @@ func (s *Server) result(ctx context.Context, out *runners.Outcome, req runners.R
 	kept := s.store.begin()
 	a := answer.New(out, req, limits, kept)
 	s.store.keep(kept)
-	r := &mcp.CallToolResult{IsError: out.Status != runners.Succeeded, Content: contentBlocks(a)}
+	r := &mcp.CallToolResult{IsError: out.Status != runners.Succeeded && out.Status != runners.Paused, Content: contentBlocks(a)}
 	r.Meta = &mcp.Meta{AdditionalFields: map[string]any{metaPrefix + "usage": out.Usage}}
 	if len(out.Packages) > 0 {
 		r.Meta.AdditionalFields[metaPrefix+"packages"] = out.Packages
@@ -143,7 +156,7 @@ func contentBlocks(a *answer.Answer) []mcp.Content {
 func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.log.Error("panic in run_code", zap.Any("panic", r), zap.Stack("stack"))
+			s.log.Error("panic in run_code", zap.String("panic", fmt.Sprint(r)), zap.Stack("stack"))
 			result = toolError("The server failed to run the program; this is a fault of the server, not of the program.")
 		}
 	}()
@@ -190,4 +203,43 @@ func toolError(text string) *mcp.CallToolResult {
 		IsError: true,
 		Content: []mcp.Content{mcp.NewTextContent(text)},
 	}
+}
+
+// parseArguments makes a request of a call's arguments. The error is a
+// *runners.RequestError.
+func (s *Server) parseArguments(p *params) (programCall, error) {
+	a := &arguments{raw: p.Arguments, data: s.data, err: p.badArguments}
+	a.only(s.properties)
+	var c programCall
+	code, file, named := a.code(), "", ""
+	if notebook.Is(code) {
+		if text, language, cells, err := notebook.Read([]byte(code)); err == nil {
+			code, file, named, c.cells = text, notebook.Name, language, cells
+		}
+	}
+	req := runners.Request{
+		Language: a.language(s.runners, code, named),
+		Code:     code,
+		Filename: file,
+		Packages: a.strings("packages"),
+		Stdin:    a.stdin(),
+		Args:     a.strings("args"),
+		Files:    a.files(),
+	}
+	req.Limits.Timeout = a.timeout(s.limits.MaxTimeout)
+	c.Call = session.Call{Session: a.text("session"), Request: req}
+	switch on := a.text("on_error"); on {
+	case "", "keep":
+	case "rollback":
+		c.Rollback = true
+	default:
+		a.fail("on_error", "is %q, but must be keep or rollback.", runners.Clip(on, 100))
+	}
+	if a.get("session") != nil && a.err == nil {
+		a.err = session.CheckName(c.Session)
+	}
+	if a.err == nil {
+		a.err = req.Check()
+	}
+	return c, a.err
 }

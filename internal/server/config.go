@@ -3,11 +3,13 @@ package server
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 
 	"go.uber.org/zap"
 
 	"coderunner/internal/server/queue"
 	"coderunner/internal/session"
+	"coderunner/internal/tools"
 	"coderunner/runners"
 )
 
@@ -16,8 +18,9 @@ type Config struct {
 	Name, Version string
 	// Runners has a runner for each language that is offered.
 	Runners     map[runners.Language]runners.Runner
-	Limits      runners.Limits // of a call that names none
-	Concurrency int            // programs at once; 0: queue.DefaultPlaces
+	Hosted      []runners.Language // those of the Runners whose interpreter is the host's
+	Limits      runners.Limits     // of a call that names none
+	Concurrency int                // programs at once; 0: queue.DefaultPlaces
 	Policy      runners.Policy
 	Offline     bool
 	// Isolation is how well JavaScript programs are confined by the system:
@@ -26,6 +29,8 @@ type Config struct {
 	Structured Structured // "": StructuredAuto
 	// Ask lets users be asked, by clients that can, about hosts that Policy does not have.
 	Ask bool
+	// Tools has the tools of other servers that programs may call; nil: none.
+	Tools *tools.Set
 	// Sessions keeps the sessions; nil: none are offered.
 	Sessions *session.Store
 	// Packages lists the packages in the cache by language, those that were used last
@@ -71,7 +76,13 @@ var languages = []runners.Language{runners.Python, runners.TypeScript, runners.J
 // names returns the names of the languages that have a runner, those of the host
 // last.
 func names(m map[runners.Language]runners.Runner) []string {
-	return append(offered(m, languages), offered(m, runners.HostLanguages)...)
+	all := append(offered(m, languages), offered(m, runners.GuestLanguages)...)
+	for _, l := range offered(m, runners.HostLanguages) {
+		if !slices.Contains(all, l) {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 // offered returns those of a list of languages that have a runner.
@@ -94,7 +105,7 @@ func (c Config) withDefaults() Config {
 		c.Concurrency = queue.DefaultPlaces(c.Limits.Memory)
 	}
 	if c.Queue == nil {
-		c.Queue = queue.New(c.Concurrency)
+		c.Queue = queue.New(c.Concurrency, false)
 	}
 	if c.Kept == nil {
 		c.Kept = &Kept{}

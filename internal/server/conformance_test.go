@@ -1,27 +1,19 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 
-	"coderunner/cache"
-	"coderunner/internal/fetch"
-	"coderunner/internal/testcache"
-	"coderunner/internal/versions"
+	"coderunner/internal/conformance"
 )
 
 // TestConformance lets the protocol's own suite test the server: the road of a
@@ -32,66 +24,18 @@ func TestConformance(t *testing.T) {
 	if os.Getenv("CODERUNNER_LONG") == "" {
 		t.Skip("long")
 	}
-	deno := testDeno(t)
-	for _, suite := range []struct{ version, requirements string }{
-		{"0.1.16", ""}, {"0.2.0-alpha.12", "2025-11-25"}, {"0.2.0-alpha.12", "2026-07-28"},
-	} {
-		t.Run(suite.version+" "+suite.requirements, func(t *testing.T) {
+	for _, suite := range conformance.Suites {
+		t.Run(suite.Name(), func(t *testing.T) {
 			s := newServer(t, Config{Runners: allLanguages(runFunc(echo))})
 			addFixtures(s)
 			front := httptest.NewServer(s)
 			defer front.Close()
-			expected, err := filepath.Abs(filepath.Join("testdata", "conformance", strings.TrimSuffix(suite.version+"-"+suite.requirements, "-")+".yaml"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-			defer cancel()
-			args := []string{"run", "--quiet", "--allow-all", "--no-config", "--no-lock", "--no-prompt", "npm:@modelcontextprotocol/conformance@" + suite.version,
-				"server", "--url", front.URL + "/mcp", "--expected-failures", expected}
-			if suite.requirements != "" {
-				args = append(args, "--requirements", suite.requirements)
-			}
-			cmd := exec.CommandContext(ctx, deno, args...)
-			cmd.Dir = t.TempDir()
-			cmd.Env = append(os.Environ(), "DENO_DIR="+filepath.Join(testcache.Dir(), "conformance"), "DENO_NO_PACKAGE_JSON=1", "DENO_NO_UPDATE_CHECK=1", "DENO_TLS_CA_STORE=system,mozilla", "NO_COLOR=1")
-			out, err := cmd.CombinedOutput()
-			_, summary, found := bytes.Cut(out, []byte("=== SUMMARY ==="))
-			if !found {
-				summary = out
-			}
-			if err != nil {
-				failed := regexp.MustCompile(`(?m)^.*(FAILURE|✗|Error:).*$`).FindAll(out, 40)
-				t.Errorf("%v\n%s\n%s", err, bytes.Join(failed, []byte("\n")), summary)
-			}
-			t.Logf("%s", summary)
-			if passed := bytes.Count(summary, []byte("✓")); passed < 15 {
+			passed := conformance.Run(t, front.URL+"/mcp", suite, filepath.Join("testdata", "conformance", suite.Name()+".yaml"))
+			if passed < 15 {
 				t.Errorf("%d scenarios passed", passed)
 			}
 		})
 	}
-}
-
-// testDeno returns the path of the Deno that programs run on.
-func testDeno(t *testing.T) string {
-	c, err := cache.Open(testcache.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.Close() })
-	registry := os.Getenv("NPM_CONFIG_REGISTRY")
-	if registry == "" {
-		registry = versions.NPMRegistry
-	}
-	p, executable, err := versions.Deno(registry)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := fetch.New(c, fetch.Options{}).NPM(t.Context(), p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, executable)
 }
 
 // addFixtures adds the tools and resources that the suite asks for.

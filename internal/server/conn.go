@@ -220,6 +220,9 @@ func (c *conn) answer(m *message, response mcp.JSONRPCMessage, write writeFunc) 
 	switch r := response.(type) {
 	case mcp.JSONRPCResponse:
 		r.ID = id
+		if m.modern() && m.Method != string(mcp.MethodServerDiscover) {
+			withoutIcon(r.Result)
+		}
 		response = r
 	case mcp.JSONRPCError:
 		r.ID = id
@@ -327,5 +330,18 @@ func (c *conn) answered(m *message) {
 	if answered := c.asked[m.key]; answered != nil {
 		delete(c.asked, m.key)
 		answered <- m
+	}
+}
+
+// withoutIcon leaves the icon out of what the library says of the server in each result of
+// the newest revision. server/discover has it.
+func withoutIcon(result any) {
+	metadata, ok := result.(mcp.ResultMetadata)
+	if !ok {
+		return
+	}
+	meta := metadata.GetResultMeta()
+	if who := meta.ServerInfo(); who != nil {
+		meta.SetServerInfo(mcp.Implementation{Name: who.Name, Version: who.Version, Title: who.Title})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"sync"
 	"time"
@@ -38,12 +39,10 @@ type dialogue struct {
 
 // question is one to the user.
 type question struct {
+	key    string // its name among those of its result, where it is alone
 	params mcp.ElicitationParams
-	answer chan func() (bool, error) // has room for one
+	answer chan func() (consent, error) // has room for one
 }
-
-// inputKey is the name of a question among those of its result, where it is alone.
-const inputKey = "connect"
 
 // parked are the dialogues that no call waits for, by their states. A state is
 // used once, only its client has it, and it is no longer known after askTime.
@@ -65,19 +64,19 @@ type parkedRun struct {
 var errQuestionClosed = &runners.RequestError{Message: "The program that waited for this answer is not here: the question was answered before, it was open for over " +
 	askTime.String() + ", the arguments are not those of its call, or another server has it. Call again without requestState to run the program anew."}
 
-// allows is for asker.
-func (d *dialogue) allows(ctx context.Context, host string, port uint16) (bool, error) {
-	q := &question{connectQuestion(host, port), make(chan func() (bool, error), 1)}
+// ask is for asker.
+func (d *dialogue) ask(ctx context.Context, key string, params mcp.ElicitationParams) (consent, error) {
+	q := &question{key, params, make(chan func() (consent, error), 1)}
 	select {
 	case d.questions <- q:
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		return consent{}, context.Cause(ctx)
 	}
 	select {
 	case answer := <-q.answer:
 		return answer()
 	case <-ctx.Done():
-		return false, context.Cause(ctx)
+		return consent{}, context.Cause(ctx)
 	}
 }
 
@@ -92,7 +91,7 @@ func (d *dialogue) begin(ctx context.Context) {
 		defer close(d.done)
 		defer func() {
 			if r := recover(); r != nil {
-				d.parked.log.Error("panic in run_code", zap.Any("panic", r), zap.Stack("stack"))
+				d.parked.log.Error("panic in run_code", zap.String("panic", fmt.Sprint(r)), zap.Stack("stack"))
 				d.err = errors.New("the server failed")
 			}
 		}()
@@ -112,7 +111,7 @@ func (d *dialogue) next(ctx context.Context) (*runners.Outcome, *mcp.CallToolRes
 			if asks := d.parked.add(d, q); asks != nil {
 				return nil, asks, nil
 			}
-			q.answer <- func() (bool, error) { return false, errors.New("too many questions are open") }
+			q.answer <- func() (consent, error) { return consent{}, errors.New("too many questions are open") }
 			continue
 		case <-d.done:
 		case <-ctx.Done():
@@ -157,7 +156,7 @@ func (p *parked) add(d *dialogue, q *question) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
 		Result: mcp.Result{ResultType: mcp.ResultTypeInputRequired},
 		MultiRoundTripResult: mcp.MultiRoundTripResult{
-			InputRequests: mcp.InputRequests{inputKey: mcp.NewElicitationInputRequest(q.params)}, RequestState: state,
+			InputRequests: mcp.InputRequests{q.key: mcp.NewElicitationInputRequest(q.params)}, RequestState: state,
 		},
 	}
 }

@@ -35,7 +35,7 @@ func stateOf(t *testing.T, line string) string {
 		}
 	}
 	err := json.Unmarshal([]byte(line), &m)
-	q := m.Result.InputRequests[inputKey]
+	q := m.Result.InputRequests[connectKey]
 	if err != nil || m.Result.ResultType != "input_required" || len(m.Result.RequestState) < 26 || len(m.Result.InputRequests) != 1 || q.Method != "elicitation/create" ||
 		q.Params.Message != `A program wants to connect to "a.example" at port 443. Allow it for this run?` {
 		t.Fatalf("not the question: %s, %v", line, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
+	"coderunner/internal/tools"
 	"coderunner/runners"
 )
 
@@ -32,22 +33,59 @@ func (s *Server) withAsker(ctx context.Context, c *conn, m *message, write write
 
 // askFor sets the Ask of a call's program, if there is a user who can be asked.
 func (s *Server) askFor(ctx context.Context, req *runners.Request) {
-	a, _ := ctx.Value(askerKey{}).(asker)
-	if a == nil || !elicits(clientCapabilities(ctx)) {
+	ask := s.askUser(ctx, req.Progress)
+	if ask == nil {
 		return
 	}
-	progress := req.Progress
 	req.Ask = func(run context.Context, host string, port uint16) (bool, error) {
-		progress.Report(runners.Progress{Phase: askPhase, Item: fmt.Sprintf("%s:%d", host, port)})
+		c, err := ask(run, connectKey, fmt.Sprintf("%s:%d", host, port), connectQuestion(host, port))
+		s.log.Info("the user was asked", zap.String("host", host), zap.Uint16("port", port), zap.Bool("allow", c.allow), zap.Error(err))
+		return c.allow, err
+	}
+}
+
+// askUser returns what asks the user of a call's client, nil if there is none who can be
+// asked. The item is what the progress says of the question.
+func (s *Server) askUser(ctx context.Context, progress runners.ProgressFunc) func(run context.Context, key, item string, params mcp.ElicitationParams) (consent, error) {
+	a, _ := ctx.Value(askerKey{}).(asker)
+	if a == nil || !elicits(clientCapabilities(ctx)) {
+		return nil
+	}
+	return func(run context.Context, key, item string, params mcp.ElicitationParams) (consent, error) {
+		progress.Report(runners.Progress{Phase: askPhase, Item: item})
 		defer progress.Report(runners.Progress{Phase: "run"})
 		run, cancel := context.WithTimeoutCause(run, askTime, errNoAnswer)
 		defer cancel()
 		stop := context.AfterFunc(ctx, cancel)
 		defer stop()
-		allow, err := a.allows(run, host, port)
-		s.log.Info("the user was asked", zap.String("host", host), zap.Uint16("port", port), zap.Bool("allow", allow), zap.Error(err))
-		return allow, err
+		return a.ask(run, key, params)
 	}
+}
+
+// toolsFor gives a call's program the tools of other servers, if there are any, and returns
+// what notes in the outcome how many it called.
+func (s *Server) toolsFor(ctx context.Context, req *runners.Request) (ended func(*runners.Outcome)) {
+	if s.tools == nil {
+		return func(*runners.Outcome) {}
+	}
+	run := tools.Run{Client: s.client, Session: sessionOf(ctx), Pause: tools.PauseFrom(ctx)}
+	if ask := s.askUser(ctx, req.Progress); ask != nil {
+		run.Ask = func(ctx context.Context, q tools.Question) (allow, always bool, err error) {
+			c, err := ask(ctx, callKey, q.Server+"."+q.Tool, callQuestion(q))
+			return c.allow, c.always, err
+		}
+	}
+	t := s.tools.For(run)
+	req.Tools = t
+	return func(out *runners.Outcome) { out.Usage.ToolCalls = t.Calls() }
+}
+
+type sessionKey struct{}
+
+// sessionOf returns the name of the session that a call's program continues, "" for none.
+func sessionOf(ctx context.Context) string {
+	name, _ := ctx.Value(sessionKey{}).(string)
+	return name
 }
 
 // converse runs the program of a call, or goes on with the one that waits for its
@@ -87,13 +125,13 @@ func (s *Server) resume(p *params) (*dialogue, *mcp.CallToolResult, error) {
 	if r == nil {
 		return nil, nil, errQuestionClosed
 	}
-	answer, ok := p.InputResponses[inputKey]
+	answer, ok := p.InputResponses[r.asked.key]
 	if !ok {
 		if asks := s.parked.add(r.dialogue, r.asked); asks != nil {
 			return nil, asks, nil
 		}
 	}
-	r.asked.answer <- func() (bool, error) { return decision(answer) }
+	r.asked.answer <- func() (consent, error) { return decision(answer) }
 	return r.dialogue, nil, nil
 }
 

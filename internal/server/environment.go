@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -73,7 +74,7 @@ func environmentResource(c Config, used *usedPackages) mcpserver.ServerResource 
 		Languages: names(c.Runners),
 		Versions:  map[string]string{c.Name: c.Version},
 		Limits: map[string]any{
-			"timeout_seconds": limits.Timeout.Seconds(), "max_timeout_seconds": runners.MaxTimeout.Seconds(),
+			"timeout_seconds": limits.Timeout.Seconds(), "max_timeout_seconds": limits.MaxTimeout.Seconds(),
 			"memory_bytes": limits.Memory, "output_bytes": limits.Output, "programs_at_once": c.Concurrency,
 			"code_bytes": runners.MaxCode, "files_bytes": runners.MaxFilesBytes, "kept_runs": maxKeptRuns,
 		},
@@ -82,9 +83,7 @@ func environmentResource(c Config, used *usedPackages) mcpserver.ServerResource 
 		Offline:     c.Offline,
 	}
 	for _, r := range c.Runners {
-		for name, version := range r.Versions() {
-			e.Versions[name] = version
-		}
+		maps.Copy(e.Versions, r.Versions())
 	}
 	read := func(ctx context.Context, _ mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
 		now := e

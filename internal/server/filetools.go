@@ -14,6 +14,7 @@ import (
 
 	"coderunner/internal/answer"
 	"coderunner/internal/images"
+	"coderunner/internal/order"
 	"coderunner/runners"
 )
 
@@ -62,7 +63,7 @@ func (s *Server) fileTools() []sessionTool {
 // maxListText bounds the text of a list, in bytes.
 const maxListText = 20_000
 
-func (s *Server) doListFiles(ctx context.Context, a *arguments) ([]mcp.Content, error) {
+func (s *Server) doListFiles(ctx context.Context, a *arguments) (*mcp.CallToolResult, error) {
 	name, dir := a.text("session"), strings.TrimSuffix(a.text("path"), "/")
 	if a.err != nil {
 		return nil, a.err
@@ -72,7 +73,7 @@ func (s *Server) doListFiles(ctx context.Context, a *arguments) ([]mcp.Content, 
 		return nil, err
 	}
 	files = slices.Clone(files)
-	slices.SortFunc(files, func(x, y runners.SessionFile) int { return strings.Compare(x.Path, y.Path) })
+	order.By(files, func(x, y runners.SessionFile) int { return strings.Compare(x.Path, y.Path) })
 	var lines []string
 	for _, f := range files {
 		if dir = strings.TrimPrefix(dir, "./"); dir != "" && dir != "." && !strings.HasPrefix(f.Path, dir+"/") {
@@ -93,7 +94,7 @@ func (s *Server) doListFiles(ctx context.Context, a *arguments) ([]mcp.Content, 
 	return textBlock("%s", runners.Clip(strings.Join(lines, "\n"), maxListText)), nil
 }
 
-func (s *Server) doReadFile(ctx context.Context, a *arguments) ([]mcp.Content, error) {
+func (s *Server) doReadFile(ctx context.Context, a *arguments) (*mcp.CallToolResult, error) {
 	name, path := a.text("session"), a.text("path")
 	first, last, offset, length := a.integer("start_line"), a.integer("end_line"), a.integer("offset"), a.integer("length")
 	if a.err != nil {
@@ -109,8 +110,9 @@ func (s *Server) doReadFile(ctx context.Context, a *arguments) ([]mcp.Content, e
 		return linesBlock(data, first, last), nil
 	}
 	if m, err := images.Fit(data, answer.MaxImages); err == nil && offset+length == 0 && (runners.Display{MIME: left.MIME}).Image() {
-		return append(textBlock("%s (%s, %s, shown at %d×%d) %s", left.Path, left.MIME, answer.Size(left.Size), m.Width, m.Height, uri),
-			mcp.NewImageContent(base64.StdEncoding.EncodeToString(m.Data), m.MIME)), nil
+		r := textBlock("%s (%s, %s, shown at %d×%d) %s", left.Path, left.MIME, answer.Size(left.Size), m.Width, m.Height, uri)
+		r.Content = append(r.Content, mcp.NewImageContent(base64.StdEncoding.EncodeToString(m.Data), m.MIME))
+		return r, nil
 	}
 	if offset > len(data) {
 		return textBlock("The file ends at byte %d.", len(data)), nil
@@ -124,7 +126,9 @@ func (s *Server) doReadFile(ctx context.Context, a *arguments) ([]mcp.Content, e
 		link.Size = &left.Size
 		const most = 3000
 		shown := part[:min(len(part), most)]
-		return append(textBlock("%s is not text (%s, %s). Bytes %d to %d in base64: %s", left.Path, left.MIME, answer.Size(left.Size), offset, offset+len(shown), base64.StdEncoding.EncodeToString(shown)), link), nil
+		r := textBlock("%s is not text (%s, %s). Bytes %d to %d in base64: %s", left.Path, left.MIME, answer.Size(left.Size), offset, offset+len(shown), base64.StdEncoding.EncodeToString(shown))
+		r.Content = append(r.Content, link)
+		return r, nil
 	}
 	if len(part) > answer.MaxText {
 		n := answer.MaxText
@@ -137,7 +141,7 @@ func (s *Server) doReadFile(ctx context.Context, a *arguments) ([]mcp.Content, e
 }
 
 // linesBlock returns lines of a text, with as many as fit.
-func linesBlock(data []byte, first, last int) []mcp.Content {
+func linesBlock(data []byte, first, last int) *mcp.CallToolResult {
 	lines := bytes.SplitAfter(data, []byte("\n"))
 	if len(lines[len(lines)-1]) == 0 {
 		lines = lines[:len(lines)-1]
@@ -161,7 +165,7 @@ func linesBlock(data []byte, first, last int) []mcp.Content {
 	return textBlock("%s", text)
 }
 
-func (s *Server) doWriteFile(ctx context.Context, a *arguments) ([]mcp.Content, error) {
+func (s *Server) doWriteFile(ctx context.Context, a *arguments) (*mcp.CallToolResult, error) {
 	name, path := a.text("session"), a.text("path")
 	data := a.content("text", "base64", "uri")
 	if a.err != nil {
@@ -170,7 +174,7 @@ func (s *Server) doWriteFile(ctx context.Context, a *arguments) ([]mcp.Content, 
 	return textBlock("Wrote %s (%s).", runners.CleanPath(path), answer.Size(int64(len(data)))), s.sessions.WriteFile(ctx, name, path, data)
 }
 
-func (s *Server) doEditFile(ctx context.Context, a *arguments) ([]mcp.Content, error) {
+func (s *Server) doEditFile(ctx context.Context, a *arguments) (*mcp.CallToolResult, error) {
 	name, path, old, new, all := a.text("session"), a.text("path"), a.text("old_text"), a.text("new_text"), a.boolean("replace_all")
 	if a.err != nil {
 		return nil, a.err
@@ -179,7 +183,7 @@ func (s *Server) doEditFile(ctx context.Context, a *arguments) ([]mcp.Content, e
 	return textBlock("Replaced %s in %s.", map[bool]string{true: "it", false: fmt.Sprintf("%d times", n)}[n == 1], runners.CleanPath(path)), err
 }
 
-func (s *Server) doDeleteFile(ctx context.Context, a *arguments) ([]mcp.Content, error) {
+func (s *Server) doDeleteFile(ctx context.Context, a *arguments) (*mcp.CallToolResult, error) {
 	name, path := a.text("session"), a.text("path")
 	if a.err != nil {
 		return nil, a.err

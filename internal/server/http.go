@@ -17,16 +17,13 @@ import (
 	mcpserver "github.com/mark3labs/mcp-go/server"
 )
 
-// sessionHeader names a session, in the protocol.
-const sessionHeader = "Mcp-Session-Id"
-
 // bodyTime is how long the body of a request may take to arrive.
 const bodyTime = time.Minute
 
 // ServeHTTP speaks MCP's Streamable HTTP to the one client of the server, which the
 // caller has authenticated. A session is a stream of calls with ids of its own;
 // requests of revision 2026-07-28, which has none, are each for themselves. A call
-// whose connection ends is cancelled.
+// whose connection ends is cancelled, but for one of a session: see resume.go.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	modern := mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 	switch {
@@ -38,6 +35,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.WriteHeader(http.StatusNoContent)
+	case r.Method == http.MethodGet && !modern && r.Header.Get(mcp.HeaderLastEventID) != "":
+		s.resumeEvents(w, r)
 	default: // nothing is sent but in answer to a request
 		w.Header().Set("Allow", "POST, DELETE")
 		http.Error(w, "Send MCP messages with POST.", http.StatusMethodNotAllowed)
@@ -79,6 +78,9 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 		_ = out.write(rejection(err))
 		return
 	}
+	if s.ending.refused(w, m) {
+		return
+	}
 	s.streams.shrink(size, m.size)
 	size = m.size
 	x, status, text := s.stream(m, r)
@@ -90,7 +92,14 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	if out.modern = m.modern(); m.Method == string(mcp.MethodInitialize) {
 		out.started = func() { w.Header().Set(sessionHeader, s.streams.seal(x, s.client)) }
 	}
-	s.answer(r.Context(), x, m, out)
+	ctx := r.Context()
+	if m.outlives() {
+		var cancel context.CancelFunc
+		ctx, cancel = s.detached(ctx)
+		defer cancel()
+		s.keepAnswer(x, r.Header, out)
+	}
+	s.answer(ctx, x, m, out)
 }
 
 // readBody reads a message that does not take for ever to come.
@@ -159,7 +168,9 @@ func (s *Server) answer(ctx context.Context, x *stream, m *message, out *httpAns
 		_ = out.write(rejection(err))
 		return
 	}
-	out.gone = cancel
+	if !m.outlives() {
+		out.gone = cancel
+	}
 	ask := out.write
 	if !out.stream {
 		ask = nil

@@ -30,6 +30,7 @@ type httpAnswer struct {
 	started func() // called before the first byte; may be nil
 	status  int    // of an answer that is not a stream; 0: by what it is
 	gone    context.CancelCauseFunc
+	keep    func(event string, last bool) string // keeps an event, and gives it an id; may be nil
 
 	mu     sync.Mutex
 	events bool // the stream has begun
@@ -63,9 +64,17 @@ func (a *httpAnswer) write(v any) error {
 		a.send(data)
 	default:
 		a.done = last
-		a.event("event: message\ndata: " + string(data) + "\n\n")
+		a.event(a.kept("event: message\ndata: "+string(data)+"\n\n", last))
 	}
 	return nil
+}
+
+// kept returns an event with its id, if it is kept. a.mu is held.
+func (a *httpAnswer) kept(event string, last bool) string {
+	if a.keep == nil {
+		return event
+	}
+	return a.keep(event, last)
 }
 
 // httpStatus returns the status that revision 2026-07-28 has for an error.

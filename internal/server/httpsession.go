@@ -164,3 +164,6 @@ func (t *streams) leave(size int) {
 	t.requests--
 	t.bytes -= size
 }
+
+// sessionHeader names a session, in the protocol.
+const sessionHeader = "Mcp-Session-Id"

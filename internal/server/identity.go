@@ -4,16 +4,17 @@ import (
 	_ "embed"
 	"encoding/base64"
 	"encoding/json"
-	"regexp"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
 	"go.uber.org/zap"
+
+	"coderunner/internal/lazyregexp"
 )
 
 //go:embed icon.png
-var icon []byte // 48 by 48, small since results of the newest revision repeat it
+var icon []byte // 48 by 48
 
 // identity is what clients show of the server and how long they may keep what
 // it lists. The tool's description may change as packages become reachable.
@@ -31,7 +32,7 @@ func identity() []mcpserver.ServerOption {
 	return options
 }
 
-var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
+var traceparent = lazyregexp.New(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$`)
 
 // traceparent returns the W3C trace context that a request carries, if any.
 func (p *params) traceparent() (value string, ok bool) {

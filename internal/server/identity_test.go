@@ -57,6 +57,11 @@ func TestDiscover(t *testing.T) {
 	if line := c.receive().line; !strings.Contains(line, `"ttlMs":0`) || !strings.Contains(line, environmentURI) {
 		t.Errorf("resources/list: %s", line)
 	}
+	// Other results name the server, without its icon.
+	c.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"python","code":"1"},` + modernMeta + `}}`)
+	if line := c.receive().line; strings.Contains(line, "image/png") || !strings.Contains(line, `"io.modelcontextprotocol/serverInfo":{`) || len(line) > 400 {
+		t.Errorf("a result of %d bytes: %s", len(line), line)
+	}
 }
 
 // The trace that a request belongs to is in the log line of its run, unless it

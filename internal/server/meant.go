@@ -1,12 +1,14 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"coderunner/internal/lazyregexp"
 )
 
 // Models give arguments in other types than the schema has. What can mean only one
@@ -25,7 +27,7 @@ func unquoted(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-var requirementStart = regexp.MustCompile(`^@?[A-Za-z]`)
+var requirementStart = lazyregexp.New(`^@?[A-Za-z]`)
 
 // oneString returns the strings that one string means: "numpy pandas" as packages are
 // two, "pydantic>=2, <3" is one. Arguments with spaces might be one or several.
@@ -106,4 +108,25 @@ func fileMeant(raw json.RawMessage) json.RawMessage {
 	}
 	b, _ := json.Marshal(out)
 	return b
+}
+
+// kind names the type of a JSON value.
+func kind(raw json.RawMessage) string {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return "missing"
+	}
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
 }

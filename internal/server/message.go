@@ -132,12 +132,12 @@ func idKey(id json.RawMessage) (string, error) {
 		return "", fmt.Errorf("the id is longer than %d bytes", maxID)
 	case id[0] != '"' && id[0] != '-' && (id[0] < '0' || id[0] > '9'):
 		return "", errors.New("an id is a string or a number")
-	case !bytes.Equal(runners.PortableJSON(id), id):
-		return "", errors.New("the id has a lone surrogate or a number that is too large for some parsers")
+	case runners.PortableJSON(id) == nil:
+		return "", errors.New("the id is a number that is too large for some parsers")
 	case id[0] == '"':
 		var s string
-		if err := json.Unmarshal(id, &s); err != nil {
-			return "", errors.New("the id is not a string")
+		if err := json.Unmarshal(id, &s); err != nil || strings.ContainsRune(s, utf8.RuneError) {
+			return "", errors.New("the id is not a string of Unicode, such as one with a lone surrogate")
 		}
 		return "s" + s, nil
 	}
@@ -150,4 +150,10 @@ func (m *message) modern() bool {
 	var version string
 	return json.Unmarshal(m.Params.Meta[mcp.MetaKeyProtocolVersion], &version) == nil &&
 		mcp.IsModernProtocol(version)
+}
+
+// outlives reports whether a call goes on when its connection drops.
+func (m *message) outlives() bool {
+	name := m.Params.Arguments["session"]
+	return m.Method == string(mcp.MethodToolsCall) && !m.modern() && len(name) > 2 && name[0] == '"'
 }

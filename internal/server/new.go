@@ -35,10 +35,13 @@ func New(c Config) (*Server, error) {
 		watchdog:  watchdog{log: c.Log},
 		structure: c.Structured,
 		ask:       c.Ask,
+		tools:     c.Tools,
 		sessions:  c.Sessions,
 
 		parked: parked{byState: map[string]*parkedRun{}, most: max(1, c.Concurrency-1), log: c.Log}, // others find a place
 	}
+	s.ending.ctx, s.ending.cancel = context.WithCancel(context.Background())
+	s.ending.over, s.ending.end = context.WithCancel(context.Background())
 	hooks := &mcpserver.Hooks{}
 	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version, append(identity(),
 		mcpserver.WithToolCapabilities(false),

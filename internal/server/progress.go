@@ -24,20 +24,23 @@ const (
 type reporter struct {
 	notify  notifyFunc
 	started time.Time
+	ending  *ending
 
-	mu     sync.Mutex
-	phase  runners.Progress
-	output liveOutput
-	detail chan struct{} // has an element when there is news
+	mu         sync.Mutex
+	phase      runners.Progress
+	phaseBegan time.Time
+	phaseFrom  int64 // its Done then
+	output     liveOutput
+	detail     chan struct{} // has an element when there is news
 
 	stop context.CancelFunc
 	done chan struct{}
 }
 
 // startReporter reports until stop is called. A nil notify reports nothing.
-func startReporter(ctx context.Context, notify notifyFunc) *reporter {
+func startReporter(ctx context.Context, notify notifyFunc, e *ending) *reporter {
 	r := &reporter{
-		notify: notify, started: time.Now(),
+		notify: notify, started: time.Now(), ending: e,
 		phase:  runners.Progress{Phase: "queue"},
 		detail: make(chan struct{}, 1),
 		done:   make(chan struct{}),
@@ -47,7 +50,11 @@ func startReporter(ctx context.Context, notify notifyFunc) *reporter {
 		close(r.done)
 		return r
 	}
-	go r.loop(ctx)
+	told := context.AfterFunc(e.ctx, r.wake)
+	go func() {
+		defer told()
+		r.loop(ctx)
+	}()
 	return r
 }
 
@@ -62,6 +69,9 @@ func (r *reporter) close() {
 func (r *reporter) set(p runners.Progress) {
 	r.mu.Lock()
 	same := describePhase(r.phase) == describePhase(p)
+	if r.phase.Phase != p.Phase || r.phase.Item != p.Item {
+		r.phaseBegan, r.phaseFrom = time.Now(), p.Done
+	}
 	r.phase = p
 	r.mu.Unlock()
 	if !same {
@@ -114,10 +124,20 @@ func (r *reporter) send() {
 	r.mu.Lock()
 	text := r.output.next()
 	if text == "" {
-		text = fmt.Sprintf("%s (%d s)", describePhase(r.phase), int(elapsed.Seconds()))
+		text = fmt.Sprintf("%s (%d s%s)", describePhase(r.phase), int(elapsed.Seconds()), r.left())
 	}
 	r.mu.Unlock()
-	r.notify(elapsed.Seconds(), text)
+	r.notify(elapsed.Seconds(), text+r.ending.text())
+}
+
+// left returns the seconds that the phase still takes at its speed, in words, "" if that
+// cannot be told.
+func (r *reporter) left() string {
+	p, took := r.phase, time.Since(r.phaseBegan)
+	if done := p.Done - r.phaseFrom; done > 0 && p.Total > p.Done && took > time.Second {
+		return fmt.Sprintf(", about %d s left", int(took.Seconds()*float64(p.Total-p.Done)/float64(done))+1)
+	}
+	return ""
 }
 
 // askPhase is the phase in which the user is asked about a host.
@@ -145,6 +165,9 @@ func describePhase(p runners.Progress) string {
 			return fmt.Sprintf("%s: %.1f of %.1f MB", text, float64(p.Done)/1e6, float64(p.Total)/1e6)
 		}
 		return fmt.Sprintf("%s: %.1f MB", text, float64(p.Done)/1e6)
+	}
+	if p.Phase == "compile" && p.Total > 0 { // the unit is for comparison alone
+		return fmt.Sprintf("%s: %d %%", text, 100*p.Done/p.Total)
 	}
 	if p.Total > 0 {
 		return fmt.Sprintf("%s: %d of %d", text, p.Done, p.Total)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -211,10 +212,32 @@ func TestDescribePhase(t *testing.T) {
 		{runners.Progress{Phase: "download", Item: "x", Done: 5e5}, "download x: 0.5 MB"},
 		{runners.Progress{Phase: "install", Item: "six", Done: 1, Total: 3}, "install six: 1 of 3"},
 		{runners.Progress{Phase: "compile", Item: "pyodide"}, "compile pyodide"},
+		{runners.Progress{Phase: "compile", Item: "six", Done: 900, Total: 3000}, "compile six: 30 %"},
 		{runners.Progress{Phase: "start"}, "running"},
 	} {
 		if got := describePhase(tt.in); got != tt.want {
 			t.Errorf("describePhase(%+v) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
+}
+
+// TestSecondsLeft: a phase that has shown its speed has an end, another one has not.
+func TestSecondsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := startReporter(t.Context(), nil, nil)
+		at := func(phase string, done, total int64) string {
+			r.set(runners.Progress{Phase: phase, Item: "x", Done: done, Total: total})
+			return r.left()
+		}
+		wait := func() { time.Sleep(3 * time.Second) }
+		got := []string{at("download", 0, 90)}
+		wait()
+		got = append(got, at("download", 30, 90), at("download", 90, 90), at("compile", 50, 100), at("run", 0, 0))
+		at("compile", 50, 100) // half was done before
+		wait()
+		got = append(got, at("compile", 50, 100), at("compile", 80, 100))
+		if want := []string{"", ", about 7 s left", "", "", "", "", ", about 3 s left"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"coderunner/internal/server/queue"
 	"coderunner/internal/session"
+	"coderunner/internal/tools"
 	"coderunner/runners"
 )
 
@@ -25,6 +26,7 @@ type Server struct {
 	watchdog  watchdog
 	structure Structured
 	ask       bool
+	tools     *tools.Set // nil: none
 	parked    parked
 	store     *store
 	sessions  *session.Store // nil: none
@@ -33,6 +35,8 @@ type Server struct {
 	properties object // arguments of run_code
 
 	streams streams // over HTTP
+	ending  ending
+	replays replays
 }
 
 // Forget drops what is kept of earlier runs, cancels those that wait for the user, and
@@ -57,4 +61,14 @@ func (s *Server) Streams() (sessions, requests int) {
 	s.streams.mu.Lock()
 	defer s.streams.mu.Unlock()
 	return len(s.streams.open), s.streams.requests
+}
+
+// Drain refuses new requests over HTTP and tells the clients of those in progress, which are
+// cancelled when ctx is done.
+func (s *Server) Drain(ctx context.Context) {
+	if end, ok := ctx.Deadline(); ok {
+		s.ending.at.Store(end.UnixNano())
+	}
+	s.ending.cancel()
+	context.AfterFunc(ctx, s.ending.end)
 }

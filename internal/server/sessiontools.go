@@ -18,7 +18,7 @@ type sessionTool struct {
 	properties               object
 	required                 []string
 	readOnly, idempotent     bool
-	do                       func(context.Context, *arguments) ([]mcp.Content, error)
+	do                       func(context.Context, *arguments) (*mcp.CallToolResult, error)
 }
 
 // described is a string argument.
@@ -35,22 +35,22 @@ func (s *Server) call(ctx context.Context, t sessionTool) *mcp.CallToolResult {
 			a.fail(name, "is missing.")
 		}
 	}
-	blocks, err := t.do(ctx, a)
+	result, err := t.do(ctx, a)
 	if err = errors.Join(a.err, err); err != nil {
 		return s.failure(ctx, t.name, err)
 	}
-	return &mcp.CallToolResult{Content: blocks}
+	return result
 }
 
-func textBlock(format string, args ...any) []mcp.Content {
-	return []mcp.Content{mcp.NewTextContent(fmt.Sprintf(format, args...))}
+func textBlock(format string, args ...any) *mcp.CallToolResult {
+	return mcp.NewToolResultText(fmt.Sprintf(format, args...))
 }
 
 // sessionActions are the values of the argument action.
 var sessionActions = []string{"list", "history", "fork", "rewind", "reset", "close"}
 
 func (s *Server) sessionsTool() sessionTool {
-	return sessionTool{
+	t := sessionTool{
 		name: "sessions", title: "Sessions",
 		description: "Looks after the sessions that run_code's `session` makes. list: all sessions, with the variables, files, age and size of each. history: the states of one, a state after each call that changed it. fork: copy `session` to the new name `to`, at once, to try something without touching the original. rewind: go back to `state`, variables and files; what came later stays in the history. reset: empty it. close: remove it for good.",
 		required:    []string{"action"},
@@ -62,9 +62,22 @@ func (s *Server) sessionsTool() sessionTool {
 		},
 		do: s.doSessions,
 	}
+	if s.tools != nil {
+		t.description += " approve, reject: decide about the calls that its program waits with (status paused); it goes on, and this returns how it ended."
+		t.properties["action"] = object{"type": "string", "enum": append(sessionActions, decisions...)}
+		t.properties["call"] = object{"type": "integer", "minimum": 1, "description": "approve, reject: which of several calls; all, if not given."}
+		t.properties["arguments"] = object{"type": "object", "description": "approve: other arguments for the call."}
+	}
+	return t
 }
 
-func (s *Server) doSessions(ctx context.Context, a *arguments) ([]mcp.Content, error) {
+// decisions are the actions about a program that waits for consent.
+var decisions = []string{"approve", "reject"}
+
+func (s *Server) doSessions(ctx context.Context, a *arguments) (*mcp.CallToolResult, error) {
+	if s.tools != nil && slices.Contains(decisions, a.text("action")) {
+		return s.decide(ctx, a)
+	}
 	action, name, to, state := a.text("action"), a.text("session"), a.text("to"), a.integer("state")
 	if !slices.Contains(sessionActions, action) {
 		a.fail("action", "must be one of %s.", strings.Join(sessionActions, ", "))

@@ -52,7 +52,7 @@ func (s *Server) newConn(session string) *conn {
 func (s *Server) handleMessage(ctx context.Context, m *message) (response mcp.JSONRPCMessage) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.log.Error("panic in request", zap.String("method", m.Method), zap.Any("panic", r), zap.Stack("stack"))
+			s.log.Error("panic in request", zap.String("method", m.Method), zap.String("panic", fmt.Sprint(r)), zap.Stack("stack"))
 			response = errorResponse(m.ID, mcp.INTERNAL_ERROR, "internal error")
 		}
 	}()

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -38,8 +39,8 @@ func newTool(c Config) (mcp.Tool, error) {
 // imports is asked for at registries and, in JavaScript, at the hosts of URLs.
 func annotations(c Config) mcp.ToolAnnotation {
 	p := c.Policy
-	open := !c.Offline || p.Net.Any() || p.Run.Any() || p.FFI.Any()
-	changes := p.Net.Any() || p.Write.Any() || p.Run.Any() || p.FFI.Any()
+	open := !c.Offline || p.Net.Any() || p.Run.Any() || p.FFI.Any() || c.Tools != nil
+	changes := p.Net.Any() || p.Write.Any() || p.Run.Any() || p.FFI.Any() || c.Tools != nil
 	return mcp.ToolAnnotation{
 		Title:           "Run code",
 		ReadOnlyHint:    mcp.ToBoolPtr(!changes),
@@ -71,7 +72,11 @@ func description(c Config) string {
 			b.WriteString("bash: bash 5.2 and the usual commands (grep, sed, awk, find, jq, tar, curl, …, python3, pip) on files of its own.\n")
 		}
 	}
-	if list := offered(c.Runners, runners.HostLanguages); len(list) > 0 {
+	guests := slices.DeleteFunc(offered(c.Runners, runners.GuestLanguages), func(l string) bool { return slices.Contains(c.Hosted, runners.Language(l)) })
+	if len(guests) > 0 {
+		b.WriteString(strings.Join(guests, ", ") + ": in WebAssembly, on files of their own, without packages or processes; wasm is a WASI module in base64.\n")
+	}
+	if list := offered(c.Runners, c.Hosted); len(list) > 0 {
 		b.WriteString(strings.Join(list, ", ") + ": this machine's interpreters, with the libraries that it has; no result but what is printed, no network, no other processes.\n")
 	}
 	if c.Offline {
@@ -79,6 +84,7 @@ func description(c Config) string {
 	} else {
 		b.WriteString("Packages: whatever the program imports is installed first, outside the time limit; use `packages` to pin versions (\"pydantic>=2\", \"npm:zod@3\").\n")
 	}
+	beforeTools := b.Len()
 	b.WriteString("Permissions: " + permissions(c.Policy) + ".\n")
 	if p := c.Policy; p.Net.Any() || p.Write.Any() {
 		b.WriteString("Of these Python has the network, the environment and host files, written only where they may be read, too.\n")
@@ -93,7 +99,39 @@ func description(c Config) string {
 	l := c.Limits.WithDefaults()
 	fmt.Fprintf(&b, "Limits: %s (change with `timeout_seconds`), %d MiB of memory, %d bytes of each output stream.",
 		answer.Seconds(l.Timeout), l.Memory>>20, l.Output)
-	return b.String()
+	text := b.String()
+	if c.Tools == nil {
+		return text
+	}
+	return text[:beforeTools] + toolsText(c.Tools.Names(), min(maxToolsText, maxDescription-len(text))) + text[beforeTools:]
+}
+
+// maxToolsText is how much the description grows by the tools of other servers, in bytes.
+const maxToolsText = 400
+
+// toolsText tells of the servers whose tools programs may call, a line for each, within a
+// number of bytes: where there is no room for the servers, it leads to them.
+func toolsText(names []string, room int) string {
+	const (
+		long  = "Tools of other servers: tools.search(\"words\"), tools.describe(\"server.tool\"); Python: tools.server.tool(arg=…), TypeScript: import {server} from \"tools\", bash: tool server tool --arg …. Servers:\n"
+		short = "Tools of other servers: tools.search(\"words\"), tools.describe(\"\").\n"
+	)
+	text := long
+	for i, name := range names {
+		more := fmt.Sprintf("and %d more: tools.describe(\"\")\n", len(names)-i)
+		if last := i == len(names)-1; last && len(text)+len(name)+1 <= room || len(text)+len(name)+1+len(more) <= room {
+			text += name + "\n"
+			continue
+		}
+		switch {
+		case i > 0:
+			return text + more
+		case len(short) <= room:
+			return short
+		}
+		return ""
+	}
+	return text
 }
 
 // permissions lists what programs may touch.
@@ -164,7 +202,7 @@ func inputSchema(c Config) object {
 			"code":     object{"type": "string", "description": "The program's source text."},
 			"packages": stringArray("Requirements besides the program's imports, for example to pin a version: \"pydantic>=2\" (Python), \"npm:zod@3\" or \"jsr:@std/csv\" (JavaScript, TypeScript)."),
 			"timeout_seconds": object{
-				"type": "number", "exclusiveMinimum": 0, "maximum": int(runners.MaxTimeout.Seconds()),
+				"type": "number", "exclusiveMinimum": 0, "maximum": c.Limits.WithDefaults().MaxTimeout.Seconds(),
 				"default":     c.Limits.WithDefaults().Timeout.Seconds(),
 				"description": "How long the program may run. Installing packages does not count.",
 			},

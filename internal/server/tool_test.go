@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"coderunner/internal/answer"
 	"coderunner/internal/session"
@@ -84,7 +84,7 @@ func TestDescriptionIsShort(t *testing.T) {
 	all := runners.Policy{Read: g, Write: g, Net: long, Env: g, Run: g, Sys: g, FFI: g, Import: g,
 		DenyRead: g, DenyWrite: g, DenyNet: long, DenyEnv: g, DenyRun: g, DenySys: g, DenyFFI: g, DenyImport: g}
 	for _, p := range []runners.Policy{{}, all} {
-		d := description(Config{Runners: allLanguages(runFunc(echo)), Policy: p, Isolation: "partial", Sessions: &session.Store{}})
+		d := description(Config{Runners: allLanguages(runFunc(echo)), Policy: p, Isolation: "partial", Sessions: &session.Store{}, Tools: echoTools(t)})
 		if len(d) > maxDescription {
 			t.Errorf("%d bytes:\n%s", len(d), d)
 		}
@@ -113,35 +113,31 @@ func TestAnnotationsFollowThePolicy(t *testing.T) {
 	}
 }
 
-func compile(t *testing.T, schema object) *jsonschema.Schema {
+func compile(t *testing.T, schema object) *jsonschema.Resolved {
 	t.Helper()
 	raw, err := json.Marshal(schema)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := s.Resolve(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return resolved
 }
 
-func validate(t *testing.T, s *jsonschema.Schema, v any) error {
+func validate(t *testing.T, s *jsonschema.Resolved, v any) error {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
+	var doc any
+	if err := json.Unmarshal(raw, &doc); err != nil {
 		t.Fatal(err)
 	}
 	return s.Validate(doc)
@@ -230,5 +226,20 @@ func TestArgumentsFitTheInputSchema(t *testing.T) {
 		if got := validate(t, schema, json.RawMessage(args)) == nil; got != want || (err == nil) != want {
 			t.Errorf("%s: schema takes it: %v, handler: %v; want %v", args, got, err, want)
 		}
+	}
+}
+
+// TestGuestsLine has the tool's description grow by one line at most for all languages that run
+// in WebAssembly: it costs every conversation.
+func TestGuestsLine(t *testing.T) {
+	without := Config{Runners: allLanguages(runFunc(echo))}
+	with := Config{Runners: allLanguages(runFunc(echo))}
+	for _, l := range runners.GuestLanguages {
+		with.Runners[l] = runFunc(echo)
+	}
+	before, after := description(without), description(with)
+	const most = 160 // bytes
+	if lines := strings.Count(after, "\n") - strings.Count(before, "\n"); lines > 1 || len(after)-len(before) > most {
+		t.Errorf("it grows by %d lines and %d bytes:\n%s", lines, len(after)-len(before), after)
 	}
 }

@@ -1,8 +1,7 @@
 package server
 
 import (
-	"bytes"
-	"runtime/pprof"
+	"runtime"
 	"sync"
 	"time"
 
@@ -67,10 +66,7 @@ func (w *watchdog) dump(fields ...zap.Field) {
 		return
 	}
 	w.last = time.Now()
-	var stacks bytes.Buffer
-	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
-		fields = append(fields, zap.Error(err))
-	}
-	text := stacks.Bytes()
-	w.log.Warn("a call outlives its limits", append(fields, zap.ByteString("goroutines", text[:min(len(text), maxDump)]))...)
+	stacks := make([]byte, maxDump)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	w.log.Warn("a call outlives its limits", append(fields, zap.ByteString("goroutines", stacks))...)
 }

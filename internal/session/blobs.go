@@ -11,12 +11,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // temp returns the name of a new file or directory of this call.
 func (x *session) temp() string { return filepath.Join(x.path, tempPrefix+rand.Text()) }
+
+// saveDir returns an empty directory for what a runner saves, the same one for all calls: to
+// make and remove a directory takes longer than a file.
+func (x *session) saveDir() (string, error) {
+	dir := filepath.Join(x.path, saveName)
+	if list, err := os.ReadDir(dir); err == nil && len(list) == 0 {
+		return dir, nil
+	}
+	return dir, errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700))
+}
 
 // put writes what r has into a blob, and returns it.
 func (x *session) put(r io.Reader, limit int64) (b blob, err error) {
@@ -61,6 +69,9 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 		return nil, fmt.Errorf("a runner saved %d files", len(entries))
 	}
 	saved := map[string]blob{}
+	for _, name := range x.kept {
+		saved[name] = before[name]
+	}
 	for _, e := range entries {
 		file := filepath.Join(dir, e.Name())
 		info, err := os.Lstat(file)
@@ -85,8 +96,11 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 	return saved, nil
 }
 
-// maxVerified bounds the digests that are remembered.
-const maxVerified = 1024
+// maxVerified bounds the digests that are remembered, of files of more than maxReread bytes.
+const (
+	maxVerified = 1024
+	maxReread   = 384 << 10
+)
 
 // digest returns the digest of a file that nobody changes. That of a large one is
 // remembered for that file, by whatever name.
@@ -115,7 +129,7 @@ func (s *Store) digest(file string, info fs.FileInfo) (blob, error) {
 	if len(s.verified) >= maxVerified {
 		clear(s.verified)
 	}
-	if n > maxSynced {
+	if n > maxReread {
 		s.verified[b.SHA256] = info
 	}
 	return b, nil
@@ -124,18 +138,43 @@ func (s *Store) digest(file string, info fs.FileInfo) (blob, error) {
 // saved returns the paths of what a runner saved, checked.
 func (x *session) saved(l language) (map[string]string, error) {
 	out := map[string]string{}
-	for name, b := range l.Saved {
-		file := x.blob(blobName(name, b.SHA256))
-		info, err := os.Lstat(file)
+	for name := range l.Saved {
+		file, err := x.savedFile(l, name)
 		if err != nil {
 			return nil, err
-		}
-		if is, err := x.digest(file, info); err != nil || is != b {
-			return nil, errors.Join(errors.New("what was saved is damaged on disk"), err)
 		}
 		out[name] = file
 	}
 	return out, nil
+}
+
+// keepSaved has the state to come have what was saved under names, if that is whole. It
+// reports whether it is.
+func (x *session) keepSaved(l language, names []string) bool {
+	for _, name := range names {
+		if _, err := x.savedFile(l, name); err != nil {
+			return false
+		}
+	}
+	x.kept = names
+	return true
+}
+
+// savedFile returns the path of what a runner saved under a name, checked.
+func (x *session) savedFile(l language, name string) (string, error) {
+	b, ok := l.Saved[name]
+	if !ok {
+		return "", fs.ErrNotExist
+	}
+	file := x.blob(blobName(name, b.SHA256))
+	info, err := os.Lstat(file)
+	if err != nil {
+		return "", err
+	}
+	if is, err := x.digest(file, info); err != nil || is != b {
+		return "", errors.Join(errors.New("what was saved is damaged on disk"), err)
+	}
+	return file, nil
 }
 
 // link makes the blobs of a state those of another session, too.
@@ -163,46 +202,9 @@ func (x *session) size() (total int64) {
 	return total
 }
 
-// maxSynced bounds the blobs that are waited for until the disk has them, in bytes:
-// see RATIONALE.md.
-const maxSynced = 1 << 20
-
-// publish links a manifest to its name, after what it needs is on disk. A link,
-// unlike a rename, never replaces what another process may have put there.
-func (x *session) publish(manifest []byte, name string) error {
-	temp := x.temp()
-	if err := os.WriteFile(temp, manifest, 0o400); err != nil {
-		return err
-	}
-	defer os.Remove(temp)
-	var syncing errgroup.Group
-	syncing.Go(func() error { return syncFile(temp) })
-	for name := range x.pending {
-		if info, err := os.Lstat(x.blob(name)); err == nil && info.Size() <= maxSynced && !strings.HasPrefix(name, sharedPrefix) {
-			syncing.Go(func() error { return syncFile(x.blob(name)) })
-		}
-	}
-	syncing.Go(func() error { return syncFile(filepath.Join(x.path, blobsName)) })
-	if err := syncing.Wait(); err != nil {
-		return err
-	}
-	if err := os.Link(temp, name); err != nil {
-		return err
-	}
-	return syncFile(filepath.Dir(name))
-}
-
 // discard removes the blobs that have got no state.
 func (x *session) discard() {
 	for name := range x.pending {
 		_ = os.Remove(x.blob(name)) // the history's end takes it, too
 	}
-}
-
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

@@ -355,6 +355,10 @@ func (s *Store) describeRemote(ctx context.Context, name string, history int) (I
 		if err != nil {
 			return nil, err
 		}
-		return parseState(b)
+		now, err := parseState(b)
+		if err == nil {
+			err = x.owns(now, n)
+		}
+		return now, err
 	})
 }

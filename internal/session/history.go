@@ -16,6 +16,7 @@ func (s *Store) Rewind(ctx context.Context, name string, to int) (number int, er
 			return err
 		}
 		back := old.clone()
+		back.Paused = nil
 		back.Action = fmt.Sprintf("rewind to %d", to)
 		err = x.commit(back)
 		number = back.Number
@@ -60,6 +61,7 @@ func (s *Store) Fork(ctx context.Context, from, to string, n int) error {
 			return fmt.Errorf("fork the session %s: %w", from, err)
 		}
 		fork := old.clone()
+		fork.Paused = nil // a call is sent once
 		fork.Action = fmt.Sprintf("fork of %s at %d", from, old.Number)
 		b.now = &state{Number: old.Number}
 		return b.commit(fork)

@@ -21,6 +21,9 @@ import (
 // allow is an *Error, and the session stays as it was.
 func (x *session) commit(s *state) error {
 	s.Number, s.When = x.now.Number+1, time.Now().UTC()
+	if s.Life = ""; x.lease != nil {
+		s.Life = x.lease.life
+	}
 	s.Action = runners.ClipLine(strings.ToValidUTF8(s.Action, "\ufffd"), maxAction*2/3) // and a mark
 	if err := x.limit(s); err != nil {
 		return err
@@ -36,7 +39,7 @@ func (x *session) commit(s *state) error {
 	if err := x.push(s, b); err != nil {
 		return fmt.Errorf("commit a state: %w", err)
 	}
-	if err := x.publish(b, x.statePath(s.Number)); err != nil {
+	if err := x.publish(b, s.Number); err != nil {
 		return fmt.Errorf("commit a state: %w", err)
 	}
 	x.committed = true
@@ -45,7 +48,33 @@ func (x *session) commit(s *state) error {
 	if err := x.trim(); err != nil {
 		x.log.Warn("trim the history of a session", zap.String("session", x.name), zap.Error(err))
 	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.counted[x.name] = counted{s.Number, s.When, x.bytes}
 	return nil
+}
+
+// counted is how many bytes the blobs of a session had in a state.
+type counted struct {
+	number int
+	when   time.Time
+	bytes  int64
+}
+
+// count sets x.bytes, with the blobs of the state that is to be committed. Those of a state
+// that this process has committed are not counted again. x.mu is held.
+func (x *session) count() {
+	was, ok := x.counted[x.name]
+	if !ok || was.number != x.now.Number || !was.when.Equal(x.now.When) {
+		x.bytes = x.size()
+		return
+	}
+	x.bytes = was.bytes
+	for name := range x.pending {
+		if info, err := os.Lstat(x.blob(name)); err == nil && !strings.HasPrefix(name, sharedPrefix) {
+			x.bytes += info.Size()
+		}
+	}
 }
 
 // limit refuses a state that is too large.
@@ -67,7 +96,8 @@ func (x *session) limit(s *state) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.sizes[x.name] = min(x.size(), x.limits.Size)
+	x.count()
+	x.sizes[x.name] = min(x.bytes, x.limits.Size)
 	total := int64(0)
 	for _, n := range x.sizes {
 		total += n
@@ -95,9 +125,11 @@ func (x *session) trim() error {
 	}
 	if len(numbers) > x.limits.History+x.limits.History/4 {
 		err = x.keep(x.limits.History)
+		x.bytes = x.size()
 	}
-	for n := min(len(numbers), x.limits.History); n > 1 && err == nil && x.size() > x.limits.Size; n /= 2 {
+	for n := min(len(numbers), x.limits.History); n > 1 && err == nil && x.bytes > x.limits.Size; n /= 2 {
 		err = x.keep(n / 2)
+		x.bytes = x.size()
 	}
 	return err
 }
@@ -142,6 +174,7 @@ func (x *session) remove() error {
 	}
 	x.mu.Lock()
 	delete(x.sizes, x.name)
+	delete(x.counted, x.name)
 	x.mu.Unlock()
 	return os.RemoveAll(trash)
 }

@@ -44,6 +44,7 @@ type Past struct {
 	When   time.Time      `json:"when"`
 	Action string         `json:"action"`
 	Status runners.Status `json:"status,omitempty"`
+	Answer string         `json:"answer,omitempty"` // that no client got
 }
 
 // List describes the sessions, in the order of their names. It waits for none
@@ -117,7 +118,7 @@ func describe(name string, numbers []int, history int, read func(int) (*state, e
 		if len(info.History) >= history {
 			break
 		}
-		info.History = append(info.History, Past{now.Number, now.When, now.Action, now.Status})
+		info.History = append(info.History, Past{now.Number, now.When, now.Action, now.Status, now.Answer})
 	}
 	if info.State == 0 && len(numbers) > 0 {
 		info.State, info.Problem = numbers[len(numbers)-1], damaged(name).Error()

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"coderunner/runners"
@@ -17,6 +16,9 @@ type Call struct {
 	// Rollback keeps the state before the program unless the program succeeds.
 	Rollback bool
 	Request  runners.Request
+	// Undelivered, if not nil, returns the answer that nobody gets, for the history; ""
+	// if somebody does.
+	Undelivered func(*runners.Outcome) string
 }
 
 // Run runs a program in a session, by run, once the session is free. What it
@@ -32,7 +34,9 @@ func (s *Store) Run(ctx context.Context, c Call, run func(context.Context, runne
 		if x.lease != nil {
 			ctx = x.lease.ctx // which ends if the session is lost
 		}
-		out, err = x.run(ctx, c, run)
+		if err = x.busy(); err == nil {
+			out, err = x.run(ctx, c, run)
+		}
 		return err
 	})
 	return out, err
@@ -52,11 +56,11 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 	req, before := c.Request, x.now
 	lang := before.Languages[family(req.Language)]
 	after := rand.Text()[:16]
-	save := x.temp()
-	if err := os.Mkdir(save, 0o700); err != nil {
+	save, err := x.saveDir()
+	if err != nil {
 		return nil, fmt.Errorf("run in the session %s: %w", x.name, err)
 	}
-	defer os.RemoveAll(save)
+	defer func() { _, _ = x.saveDir() }()
 	if err := x.fits(req.Files); err != nil {
 		return nil, err
 	}
@@ -64,6 +68,7 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 	req.Session = &runners.Session{
 		Key: x.path, Before: lang.ID, After: after, Files: before.Files,
 		Saved: func() (map[string]string, error) { return x.saved(lang) }, Save: save,
+		Keep:     func(names []string) bool { return x.keepSaved(lang, names) },
 		Rollback: c.Rollback, Leave: taken.leave,
 	}
 	if req.Filename == "" {
@@ -76,20 +81,28 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 	if out.Continued == nil {
 		out.Continued = &runners.Continued{Variables: lang.Variables, VariablesOmitted: lang.VariablesOmitted}
 	}
-	return out, x.advance(req, out, taken)
+	answer := ""
+	if c.Undelivered != nil {
+		answer = runners.Clip(c.Undelivered(out), maxAnswer)
+	}
+	if out.Status == runners.Paused {
+		return out, x.pause(c, req, out)
+	}
+	return out, x.advance(req, out, taken, answer)
 }
 
 // advance commits the state that a program left, unless it is to be as before. The
 // session's part of the outcome tells which.
-func (x *session) advance(req runners.Request, out *runners.Outcome, taken *collection) error {
+func (x *session) advance(req runners.Request, out *runners.Outcome, taken *collection, answer string) error {
 	before, k, lang := x.now, out.Continued, family(req.Language)
 	k.Session, k.State = x.name, before.Number
-	if out.Status == runners.Cancelled || req.Session.Rollback && out.Status != runners.Succeeded {
+	if out.Status == runners.Cancelled || k.Gone || req.Session.Rollback && out.Status != runners.Succeeded {
 		k.Kept, k.RolledBack = false, true
 		return nil
 	}
 	next := before.clone()
-	next.Action, next.Status, next.Calls = action(req), out.Status, before.Calls+1
+	next.Paused = nil
+	next.Action, next.Status, next.Calls, next.Answer = action(req), out.Status, before.Calls+1, answer
 	if taken.done {
 		next.Files = taken.files
 	}

@@ -8,7 +8,7 @@
 //	DIR/NAMESPACE/.locks/NAME          flock: one process at a time
 //	DIR/NAMESPACE/NAME/states/00000007 manifest: a digest, and JSON
 //	                   blobs/SHA256    contents of files, and what runners saved
-//	                   tmp-…           of a call in progress
+//	                   tmp-…, save     of a call in progress
 //
 // A session is a sequence of states, one for each call that changed it; the one
 // with the highest number is in force. States share blobs, so a fork is links to
@@ -17,10 +17,9 @@
 //
 // # What survives
 //
-// A state is in force once its manifest has its name, which is the last thing
-// that a call does before it is answered: blobs first. Whoever is killed
-// before that leaves the session as it was. Manifests and blobs are believed only
-// if their digests are right.
+// A state is in force once its manifest has its name: blobs first. Whoever is killed
+// before that leaves the session as it was. A call is answered when the disk has all of
+// it. Manifests and blobs are believed only if their digests are right.
 //
 // # Locking
 //
@@ -43,12 +42,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/semaphore"
+
+	"coderunner/internal/lazyregexp"
 )
 
 // Options configure a [Store]. Zero limits mean the defaults.
@@ -119,6 +119,7 @@ type Store struct {
 	queues   map[string]*queue
 	verified map[string]fs.FileInfo // by digest: large blobs
 	sizes    map[string]int64       // of sessions, in bytes, as far as known
+	counted  map[string]counted     // by session: the last state that this store committed
 	swept    time.Time
 }
 
@@ -128,7 +129,7 @@ type queue struct {
 	used int // those that wait or have the turn
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+var namePattern = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
 
 // CheckName returns an *Error unless name can be a session's.
 func CheckName(name string) error {
@@ -156,6 +157,7 @@ func Open(o Options) (*Store, error) {
 	return &Store{
 		dir: dir, limits: o.Limits.withDefaults(), command: o.Command, log: o.Log, namespace: o.Namespace, remote: o.Remote,
 		queues: map[string]*queue{}, verified: map[string]fs.FileInfo{}, sizes: map[string]int64{},
+		counted: map[string]counted{},
 	}, nil
 }
 
@@ -167,7 +169,10 @@ type session struct {
 	path string // its directory
 	now  *state // in force; number 0 if there is none
 
+	bytes int64 // of its own blobs, when a state was last to be committed
+
 	pending map[string]bool // names of blobs that no state on disk needs yet
+	kept    []string        // what the state to come has of what a runner saved before
 
 	lease     *lease // nil without a remote store
 	committed bool   // now is the newest state for all
@@ -178,6 +183,7 @@ const (
 	locksName  = ".locks"
 	statesName = "states"
 	blobsName  = "blobs"
+	saveName   = "save"
 	tempPrefix = "tmp-"
 )
 

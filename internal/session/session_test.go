@@ -139,6 +139,65 @@ func TestContinue(t *testing.T) {
 	}
 }
 
+// TestKeep keeps what a call before has saved, without writing it again, unless it is damaged.
+func TestKeep(t *testing.T) {
+	s := open(t, session.Options{})
+	large := strings.Repeat("x", 1<<20)
+	save := func(name, text string) func(*runners.Session) error {
+		return func(x *runners.Session) error { return os.WriteFile(filepath.Join(x.Save, name), []byte(text), 0o400) }
+	}
+	keep := func(want bool, names ...string) func(*runners.Session) error {
+		return func(x *runners.Session) error {
+			if got := x.Keep(names); got != want {
+				t.Errorf("Keep(%q) = %v, want %v", names, got, want)
+			}
+			return nil
+		}
+	}
+	run := func(do ...func(*runners.Session) error) {
+		t.Helper()
+		_, err := s.Run(t.Context(), session.Call{Session: "a", Request: runners.Request{Language: runners.Python}}, func(_ context.Context, req runners.Request) (*runners.Outcome, error) {
+			for _, f := range do {
+				if err := f(req.Session); err != nil {
+					return nil, err
+				}
+			}
+			return &runners.Outcome{Status: runners.Succeeded, Continued: &runners.Continued{Kept: true}}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	has := func(x *runners.Session) error {
+		saved, err := x.Saved()
+		if b, err := os.ReadFile(saved["layer"]); err != nil || string(b) != large || len(saved) != 2 {
+			t.Errorf("the layer has %d bytes of %d, %v", len(b), len(large), err)
+		}
+		return err
+	}
+	run(keep(false, "layer"), save("layer", large), save("memory", "1"))
+	run(keep(true, "layer"), save("memory", "2"))
+	run(has, keep(false, "layer", "absent"), keep(true, "layer"), save("memory", "3"))
+	run(has, keep(true, "layer", "memory"))
+	for _, blob := range blobsOf(t, dirOf(t, s)) {
+		if info, err := os.Stat(blob); err != nil || info.Size() == int64(len(large)) {
+			if err := errors.Join(err, os.Remove(blob), os.WriteFile(blob, []byte(strings.ToUpper(large)), 0o400)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run(keep(false, "layer"), save("memory", "4"))
+}
+
+func blobsOf(t *testing.T, dir string) []string {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(dir, "blobs", "*"))
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	return list
+}
+
 // TestUnsavedIsSaidOnce has a variable that cannot be saved for two calls.
 func TestUnsavedIsSaidOnce(t *testing.T) {
 	s := open(t, session.Options{})
@@ -381,6 +440,9 @@ func TestDamage(t *testing.T) {
 			return nil
 		}, ""},
 		"a call was killed": {func(d string) error { return os.MkdirAll(filepath.Join(d, "tmp-X", "y"), 0o700) }, "ab log=ab"},
+		"a call was killed while it saved": {func(d string) error {
+			return errors.Join(os.WriteFile(filepath.Join(d, "save", "memory"), nil, 0o400), os.Mkdir(filepath.Join(d, "save", "y"), 0o700))
+		}, "ab log=ab"},
 		"replaced by a link": {func(d string) error {
 			return errors.Join(os.Rename(d, d+"-moved"), os.Symlink(d+"-moved", d))
 		}, ""},
@@ -416,6 +478,9 @@ func TestDamage(t *testing.T) {
 			}
 			if _, err := s.List(t.Context()); err != nil {
 				t.Error(err)
+			}
+			if want != "" {
+				call(t, s, "a", add("c")) // in the place of what is damaged
 			}
 		})
 	}

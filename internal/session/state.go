@@ -29,9 +29,12 @@ type state struct {
 	When      time.Time             `json:"when"`
 	Action    string                `json:"action"` // what made it: "python: x = 1", "write_file a.txt", "rewind to 3"
 	Status    runners.Status        `json:"status,omitempty"`
-	Calls     int                   `json:"calls"` // programs so far
+	Answer    string                `json:"answer,omitempty"` // that no client got
+	Calls     int                   `json:"calls"`            // programs so far
 	Files     []runners.SessionFile `json:"files,omitempty"`
 	Languages map[string]language   `json:"languages,omitempty"` // by family
+	Life      string                `json:"life,omitempty"`      // of the session in a remote store
+	Paused    *paused               `json:"paused,omitempty"`    // its program, which waits
 }
 
 // language is what the last program of a language family left.
@@ -55,7 +58,8 @@ const (
 	maxFiles     = 10_000
 	maxLanguages = 8
 	maxSaved     = 16
-	maxAction    = 300 // bytes
+	maxAction    = 300   // bytes
+	maxAnswer    = 8_000 // bytes, about
 )
 
 // format returns the manifest of a state: the digest of the rest in one line,
@@ -86,7 +90,7 @@ func parseState(b []byte) (*state, error) {
 }
 
 func (s *state) check() error {
-	if s.Number < 1 || s.Calls < 0 || len(s.Files) > maxFiles || len(s.Languages) > maxLanguages || len(s.Action) > maxAction {
+	if s.Number < 1 || s.Calls < 0 || len(s.Files) > maxFiles || len(s.Languages) > maxLanguages || len(s.Action) > maxAction || len(s.Answer) > 2*maxAnswer {
 		return errors.New("a value is out of range")
 	}
 	known := map[string]fs.FileMode{".": fs.ModeDir}
@@ -182,7 +186,7 @@ func (x *session) blob(name string) string { return filepath.Join(x.path, blobsN
 // clone returns a copy with its own lists, for a state that is to follow.
 func (s *state) clone() *state {
 	c := *s
-	c.Status = "" // of the program that made s
+	c.Status, c.Answer = "", "" // of the program that made s
 	c.Files, c.Languages = slices.Clone(s.Files), maps.Clone(s.Languages)
 	if c.Languages == nil {
 		c.Languages = map[string]language{}
@@ -236,6 +240,18 @@ func damaged(name string) error {
 	return refuse("The session %q is damaged on disk, and no state of it is whole: close it and begin again.", name)
 }
 
+// owns returns why a state is not the one of a number of this session: a remote store may
+// mix objects up.
+func (x *session) owns(s *state, n int) error {
+	switch {
+	case s.Number != n:
+		return fmt.Errorf("it is state %d", s.Number)
+	case x.lease != nil && s.Life != "" && s.Life != x.lease.life:
+		return errors.New("it is of another session")
+	}
+	return nil
+}
+
 // manifest reads a state, whose blobs may not be here.
 func (x *session) manifest(n int) (*state, error) {
 	f, err := openRegular(x.statePath(n))
@@ -254,10 +270,7 @@ func (x *session) manifest(n int) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Number != n {
-		return nil, fmt.Errorf("it is state %d", s.Number)
-	}
-	return s, nil
+	return s, x.owns(s, n)
 }
 
 // state reads a state and checks that its blobs are there, or brings them from the remote

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/internal/order"
 	"coderunner/runners"
 )
 
@@ -20,7 +21,7 @@ const (
 func ListText(list []Info) string {
 	var b strings.Builder
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(x, y Info) int { return y.Used.Compare(x.Used) })
+	order.Stably(list, func(x, y Info) int { return y.Used.Compare(x.Used) })
 	older := list[min(maxSessions, len(list)):]
 	for _, x := range list[:len(list)-len(older)] {
 		fmt.Fprintf(&b, "%s: state %d (%s) of %s, %s, %s (%s), %s on disk\n", x.Name, x.State, runners.Clip(x.Action, 100),
@@ -59,6 +60,9 @@ func HistoryText(x Info) string {
 			fmt.Fprintf(&b, " (%s)", p.Status)
 		}
 		b.WriteString("\n")
+		if p.Answer != "" {
+			fmt.Fprintf(&b, "  its answer, which nobody got:\n  %s\n", strings.ReplaceAll(p.Answer, "\n", "\n  "))
+		}
 	}
 	return runners.Clip(strings.TrimSuffix(b.String(), "\n"), maxText)
 }

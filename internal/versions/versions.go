@@ -15,7 +15,8 @@ const (
 const (
 	PyodideVersion   = "314.0.7"
 	PyodideIntegrity = "sha512-0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
-	CPythonVersion   = "3.14.2" // what that Pyodide is built of
+	CPythonVersion   = "3.14.2"      // what that Pyodide is built of
+	BytecodeTag      = "cpython-314" // in the names of its bytecode: sys.implementation.cache_tag
 
 	// DenoVersion is the newest that all of these systems have a build of.
 	DenoVersion = "2.9.5"

@@ -12,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 
+	"coderunner/pyodide/relayout"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -47,18 +48,52 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 		return err
 	}
 	stub.code = filepath.Base(name)
-	f, err := os.Create(filepath.Join(dir, StubFile))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(stub.write(f), f.Close()); err != nil {
-		return err
-	}
 	code, err := compileInto(ctx, filepath.Join(dir, "of-whole"), s.Whole)
 	if err != nil {
 		return err
 	}
-	return os.Rename(code, filepath.Join(dir, CodeFile))
+	if stub.Layout, err = layOut(code); err != nil {
+		return err
+	}
+	keep := os.Rename
+	if packs {
+		keep = pack
+	}
+	if err := keep(code, filepath.Join(dir, CodeFile)); err != nil {
+		return err
+	}
+	f, err := os.Create(filepath.Join(dir, StubFile))
+	if err != nil {
+		return err
+	}
+	return errors.Join(stub.write(f), f.Close())
+}
+
+// Layout is how a module's machine code was laid out anew: not at all for
+// processors other than amd64.
+type Layout struct {
+	relayout.Stats
+	Refused string // why it is as wazero wrote it; "": it is not
+}
+
+// Whole reports whether nothing stayed as it was that need not.
+func (l *Layout) Whole() bool { return l.Refused == "" && l.Kept == 0 }
+
+// layOut lays out the machine code in a file anew: see package relayout. Code that
+// it does not know stays as it is.
+func layOut(file string) (l Layout, err error) {
+	if runtime.GOARCH != "amd64" {
+		return Layout{}, nil
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return Layout{}, err
+	}
+	b, l.Stats, err = relayout.File(b)
+	if err != nil {
+		return Layout{Refused: err.Error()}, nil
+	}
+	return l, os.WriteFile(file, b, 0o600)
 }
 
 // compileInto compiles a module with the empty directory dir as wazero's cache

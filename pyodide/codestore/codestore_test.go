@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -112,6 +113,26 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestLayout wants the machine code of each module to be laid out anew, where that is
+// possible, and the stub to say so.
+func TestLayout(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(built(t, 42), StubFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ReadStub(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	if runtime.GOARCH == "amd64" {
+		want = 1
+	}
+	if !s.Layout.Whole() || s.Layout.Functions != want {
+		t.Errorf("%+v", s.Layout)
+	}
+}
+
 // TestNotTaken wants an error when wazero, for whatever reason, does not use the
 // machine code: nothing may run with a stub's bodies.
 func TestNotTaken(t *testing.T) {
@@ -127,6 +148,15 @@ func TestNotTaken(t *testing.T) {
 		"empty":              write(nil),
 		"of another version": write(append([]byte("WAZEVO\x05v0.0."), make([]byte, 100)...)),
 		"something else":     write([]byte("something else, of some length")),
+		"changed": func(code string) {
+			b, err := os.ReadFile(code)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b[len(b)-1] ^= 1 // of the code, in a packed file
+			b[len(b)-6] ^= 1 // of the code or its checksum
+			write(b)(code)
+		},
 		"cut": func(code string) {
 			b, err := os.ReadFile(code)
 			if err != nil {

@@ -1,5 +1,5 @@
-// Package codestore keeps compiled modules such that loading one decodes
-// nothing: 30 ms instead of 150 for CPython.
+// Package codestore keeps compiled modules such that loading one decodes and copies
+// nothing: 10 ms instead of 150 for CPython.
 //
 // wazero decodes and validates a module before it looks for its machine code,
 // which for large modules takes longer than the rest of a start; with machine code
@@ -7,13 +7,18 @@
 // functions only trap, and finds the whole one's machine code under the stub's
 // name. [Build] makes both, a [Loader] loads them.
 //
+// On Linux the code is mapped from a file (pack.go, map_linux.go), so that processes share
+// its memory and read what they use of it: see "Why is machine code mapped?" in pyodide's
+// RATIONALE.md.
+//
 // The caller decides where files are kept, and what is in a module.
 //
 // # Sources
 //
-// wazero 1.12, internal/filecache and internal/engine/wazevo/engine_cache.go. No
-// layout or name of theirs is relied on: wazero itself names its files, when it
-// compiles an empty module and the stub one.
+// wazero 1.12, internal/filecache and internal/engine/wazevo/engine_cache.go. wazero itself
+// names its files, when it compiles an empty module and the stub one. Only packed files rely
+// on the layout of wazero's, and mapped code on names of fields; without them a file is
+// loaded as wazero wrote it.
 //
 // # Locking
 //
@@ -119,30 +124,72 @@ func (l *Loader) Compile(ctx context.Context, wasm []byte) (code wazero.Compiled
 // errNotTaken is the error of machine code that wazero ignores.
 var errNotTaken = errors.New("wazero does not take the machine code")
 
+// errNotAdopted is the error of code that was mapped and cannot be put into a module.
+var errNotAdopted = errors.New("the machine code cannot be mapped")
+
 // Load loads a stub module with the machine code in a file. The error is
 // errNotTaken if wazero compiles the stub instead: nothing may run with its
-// bodies.
+// bodies. Where code is mapped, the module lists no exported functions; its instances
+// have them.
 func (l *Loader) Load(ctx context.Context, s *Stub, file string) (code wazero.CompiledModule, err error) {
-	err = l.within(ctx, func() error {
-		link := filepath.Join(l.inner, s.code)
-		if err := os.Symlink(file, link); err != nil {
-			return err
-		}
-		if code, err = l.wz.CompileModule(ctx, s.Wasm); err != nil {
-			return err
-		}
-		// wazero would have written what it compiled.
-		if left, err := only(l.inner); err == nil && left == link {
-			if info, err := os.Lstat(link); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-				return nil
-			}
-		}
-		return errors.Join(errNotTaken, code.Close(ctx))
-	})
+	if code, err = l.load(ctx, s, file, packs); errors.Is(err, errNotAdopted) {
+		code, err = l.load(ctx, s, file, false)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load machine code: %w", err)
 	}
 	return code, nil
+}
+
+func (l *Loader) load(ctx context.Context, s *Stub, file string, mapped bool) (code wazero.CompiledModule, err error) {
+	err = l.within(ctx, func() error {
+		place := filepath.Join(l.inner, s.code)
+		m, err := put(file, place, mapped)
+		var before fs.FileInfo
+		if err == nil {
+			before, err = os.Lstat(place)
+		}
+		if err == nil {
+			code, err = l.wz.CompileModule(ctx, s.Wasm)
+		}
+		if err != nil {
+			return errors.Join(err, m.unmap())
+		}
+		// wazero would have written what it compiled.
+		left, err := only(l.inner)
+		if now, nerr := os.Lstat(place); err != nil || left != place || nerr != nil || !os.SameFile(before, now) {
+			return errors.Join(errNotTaken, code.Close(ctx), m.unmap())
+		}
+		if err := m.adoptBy(code); err != nil {
+			return errors.Join(err, code.Close(ctx))
+		}
+		return nil
+	})
+	return code, err
+}
+
+// put puts into place what wazero reads for the machine code in a file: the file itself if it
+// is not packed, what it would have written, or an empty module, for which put returns the
+// code.
+func put(file, place string, mapped bool) (*mapping, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := readPacked(f)
+	switch {
+	case err != nil:
+		return nil, err
+	case p == nil:
+		return nil, os.Symlink(file, place)
+	}
+	if mapped {
+		if m, err := mapCode(f, p); err == nil {
+			return m, p.writeEmpty(place)
+		}
+	}
+	return nil, p.unpack(f, place)
 }
 
 // within makes the directory that wazero uses, calls do and removes it. Another

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/tetratelabs/wazero"
+
+	"coderunner/pyodide/relayout"
 )
 
 // Files keeps files by key, for all processes. A file is kept only if build
@@ -50,7 +52,10 @@ func (l *Loader) Get(ctx context.Context, files Files, k Kinds, key string, buil
 // Version changes whenever Build would write other files for the same module.
 func (l *Loader) Version() (string, error) {
 	stamp, err := l.stamp()
-	return format + " " + stamp, err
+	if packs {
+		stamp = packedFormat + " " + stamp
+	}
+	return format + " " + relayout.Version + " " + stamp, err
 }
 
 // build builds a module in a directory beside the store's unfinished file and

@@ -82,6 +82,9 @@ func TestStored(t *testing.T) {
 		if got, err := e.call(compiled); err != nil || got != 42 {
 			t.Errorf("row %d: %v, %v", i, got, err)
 		}
+		if n := len(compiled.ExportedFunctions()); n > 0 && packs && wholes == 0 {
+			t.Errorf("row %d: wazero looks through %d exports for each function when the first trap is reported", i, n)
+		}
 		if builds != c.builds || wholes != c.wholes {
 			t.Errorf("row %d: %d builds and %d compilations, want %d and %d", i, builds, wholes, c.builds, c.wholes)
 		}

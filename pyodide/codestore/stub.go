@@ -25,6 +25,7 @@ type Stub struct {
 	Data   []wasmbin.Segment // stored apart from Wasm; nil: in it
 	Info   []byte            // of the caller, from Source
 	Digest string            // of the whole module
+	Layout Layout            // of its machine code
 	code   string            // the name of its machine code in wazero's directory
 }
 
@@ -35,6 +36,7 @@ type head struct {
 	Wasm         int // bytes
 	Data         []dataHead
 	Apart        bool // whether data is apart from Wasm
+	Layout       Layout
 }
 
 type dataHead struct {
@@ -47,7 +49,7 @@ const format = "STUB0001"
 
 // write writes the file.
 func (s *Stub) write(w io.Writer) error {
-	h := head{Code: s.code, Digest: s.Digest, Info: s.Info, Wasm: len(s.Wasm), Apart: s.Data != nil}
+	h := head{Code: s.code, Digest: s.Digest, Info: s.Info, Wasm: len(s.Wasm), Apart: s.Data != nil, Layout: s.Layout}
 	for _, d := range s.Data {
 		h.Data = append(h.Data, dataHead{d.Addr, len(d.Bytes)})
 	}
@@ -88,7 +90,7 @@ func ReadStub(b []byte) (*Stub, error) {
 	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&h); err != nil {
 		return nil, errors.Join(errDamaged, err)
 	}
-	s := &Stub{Wasm: take(h.Wasm), Info: h.Info, Digest: h.Digest, code: h.Code}
+	s := &Stub{Wasm: take(h.Wasm), Info: h.Info, Digest: h.Digest, Layout: h.Layout, code: h.Code}
 	if h.Apart {
 		s.Data = []wasmbin.Segment{}
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/pyodide/hostfn"
 )
 
@@ -24,7 +24,7 @@ const (
 
 // systemLibrary matches the names that a system's own libraries have elsewhere, which
 // are in the main module.
-var systemLibrary = regexp.MustCompile(`^(?:(?:/usr)?/lib(?:64)?/(?:x86_64-linux-gnu/)?)?lib(?:c|m|dl|rt|pthread|System(?:\.B)?)\.(?:so(?:\.\d+)?|dylib)$`)
+var systemLibrary = lazyregexp.New(`^(?:(?:/usr)?/lib(?:64)?/(?:x86_64-linux-gnu/)?)?lib(?:c|m|dl|rt|pthread|System(?:\.B)?)\.(?:so(?:\.\d+)?|dylib)$`)
 
 // maxHandles bounds the handles that are remembered.
 const maxHandles = 1 << 14

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/internal/order"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/wasmbin"
 )
@@ -174,7 +175,7 @@ func (l *Linker) flush(ctx context.Context) error {
 
 // slotModule generates a module whose element segments fill slots; it sorts p.
 func slotModule(p []pendingSlot) []byte {
-	slices.SortFunc(p, func(a, b pendingSlot) int { return cmp.Compare(a.slot, b.slot) })
+	order.By(p, func(a, b pendingSlot) int { return cmp.Compare(a.slot, b.slot) })
 	var b wasmbin.Builder
 	b.ImportTable(mainName, tableName, wasmbin.Table{Type: wasmbin.FuncRef})
 	funcs := make([]uint32, len(p))

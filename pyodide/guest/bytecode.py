@@ -1,5 +1,4 @@
-"""Makes bytecode of the modules that the host names, which are never checked
-against their source. Runs in an interpreter of the host's own; nothing of the
+"""Makes bytecode of the modules that the host names. Runs in an interpreter of the host's own; nothing of the
 modules is run."""
 
 import base64
@@ -9,25 +8,26 @@ import warnings
 
 import _coderunner
 
-_UNCHECKED_HASH = (1).to_bytes(4, "little")  # PEP 552: named by hash, never checked
+# PEP 552: named by hash, which is never compared or always.
+_UNCHECKED, _CHECKED = ((n).to_bytes(4, "little") for n in (0b01, 0b11))
 
 
-def bytecode(source, filename):
+def bytecode(source, filename, flags):
     """The contents of a .pyc file, or None if the source does not compile."""
     try:
         code = compile(source, filename, "exec", dont_inherit=True, optimize=0)
         body = marshal.dumps(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return None  # as with compileall: whoever imports it will be told
-    return importlib.util.MAGIC_NUMBER + _UNCHECKED_HASH + importlib.util.source_hash(source) + body
+    return importlib.util.MAGIC_NUMBER + flags + importlib.util.source_hash(source) + body
 
 
 def main(job):
     warnings.simplefilter("ignore")
-    for name in job["modules"]:
-        _coderunner.call("begin")
+    flags = _CHECKED if job["checked"] else _UNCHECKED
+    while name := _coderunner.call("next"):
         with open(f"{job['folder']}/{name}", "rb") as f:
-            made = bytecode(f.read(), f"{job['shown']}/{name}")
+            made = bytecode(f.read(), f"{job['shown']}/{name}", flags)
         if made is not None:
             _coderunner.call("compiled", base64.b64encode(made).decode())
 

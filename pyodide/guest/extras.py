@@ -31,3 +31,17 @@ def _probing():
         if frame.f_code.co_filename.startswith(_LIBRARIES):
             first = frame
     return first is None or first.f_code.co_name == "<module>"
+
+
+class _Tools:
+    """Comes last, too: a module of the program's own, or of a package, is meant first."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "tools" or name.startswith("tools."):
+            import _coderunner_tools
+
+            return _coderunner_tools.find(name)
+
+
+sys.meta_path.append(_Tools)

@@ -37,6 +37,8 @@ def renew(p):
                 modules["tempfile"].tempdir = None
         if "uuid" in modules:
             modules["uuid"]._node = modules["uuid"]._last_timestamp = None
+        if "multiprocessing.process" in modules:
+            modules["multiprocessing.process"].current_process().authkey = os.urandom(32)
         if "logging" in modules:
             modules["logging"]._startTime = time.time_ns()
         if p.get("new_zone"):

@@ -24,7 +24,7 @@ _ENDS = {
 _COMMAND = re.compile(r"([ \t]*)([!%]{1,2}[ \t]*|(?=(?:pip3?|conda|mamba|uv pip|python3? -m pip) install\b))(.*)")
 _HELP = re.compile(r"([ \t]*)([A-Za-z_][\w.]*)\?{1,2}[ \t]*\n?")
 _CELL = re.compile(r"^# ?%%", re.M)  # where an editor begins a cell
-_CAPTURED = re.compile(r"([ \t]*[\w, ]+=[ \t]*)([!%])[ \t]*(\w.*)")
+_CAPTURED = re.compile(r"([ \t]*+[\w, ]+=[ \t]*)([!%])[ \t]*(\w.*)")
 
 # Magics that have no effect here.
 _SKIPPED = frozenset(

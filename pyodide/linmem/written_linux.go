@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +24,23 @@ const (
 // hundredth of it.
 var entriesPool sync.Pool // of *[]byte
 
-var openPagemap = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/self/pagemap") })
+// pagemap is the file of that name.
+var pagemap atomic.Pointer[os.File]
+
+// UsePagemap sets this process's /proc/self/pagemap, for one that may not open it.
+func UsePagemap(f *os.File) { pagemap.Store(f) }
+
+func openPagemap() (*os.File, error) {
+	if f := pagemap.Load(); f != nil {
+		return f, nil
+	}
+	f, err := os.Open("/proc/self/pagemap")
+	if err == nil && !pagemap.CompareAndSwap(nil, f) {
+		f.Close()
+		f = pagemap.Load()
+	}
+	return f, err
+}
 
 // PAGEMAP_SCAN and its argument, see include/uapi/linux/fs.h (Linux 6.7). It
 // takes a tenth of the time of reading all entries.

@@ -3,6 +3,7 @@ package pyodidetest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"coderunner/internal/testcache"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
+	"coderunner/pyodide/codestore"
 )
 
 // Cache opens the user's package cache, which tests share with programs: what
@@ -88,5 +90,8 @@ func open(store pyodide.Store, ahead int) (*pyodide.Runtime, error) {
 		Identity: "pyodide " + versions.PyodideIntegrity,
 		Store:    store,
 		MaxIdle:  ahead,
+		Unlaid: func(module string, l codestore.Layout) {
+			panic(fmt.Sprintf("%s is not laid out anew: %+v", module, l))
+		},
 	})
 }

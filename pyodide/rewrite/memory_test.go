@@ -249,8 +249,9 @@ func memoryModule(seed uint64, n int) []byte {
 }
 
 // runMemory calls all functions with addresses that the seed chooses, each on a
-// fresh memory, and returns the outcome: result or trap, global, memory.
-func runMemory(t *testing.T, wasm []byte, seed uint64, n int) (out []string, mems [][]byte) {
+// fresh memory, and returns the outcome: result or trap, global, memory. With laid
+// the machine code is laid out anew.
+func runMemory(t *testing.T, wasm []byte, laid bool, seed uint64, n int) (out []string, mems [][]byte) {
 	t.Helper()
 	ctx := context.Background()
 	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(plainFeatures))
@@ -258,6 +259,11 @@ func runMemory(t *testing.T, wasm []byte, seed uint64, n int) (out []string, mem
 	m, err := r.Instantiate(ctx, wasm)
 	if err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
+	}
+	if laid {
+		var closeLaid func()
+		m, closeLaid = laidOut(t, wasm)
+		defer closeLaid()
 	}
 	fresh := make([]byte, 65536)
 	x := rand.New(rand.NewPCG(seed, 1<<20))
@@ -311,7 +317,7 @@ func TestRandomMemory(t *testing.T) {
 	traps, runs, inlined, detours, repeated := 0, 0, 0, 0, 0
 	for seed := first; seed < first+n && !t.Failed(); seed++ {
 		in := memoryModule(uint64(seed), funcs)
-		want, wantMem := runMemory(t, in, uint64(seed), funcs)
+		want, wantMem := runMemory(t, in, false, uint64(seed), funcs)
 		for _, o := range memoryOptions {
 			out, info, err := Module(in, o)
 			if err != nil {
@@ -320,7 +326,7 @@ func TestRandomMemory(t *testing.T) {
 			inlined += info.Stats.Inlined
 			detours += info.Stats.Detours
 			repeated += info.Stats.Repeated
-			got, gotMem := runMemory(t, out, uint64(seed), funcs)
+			got, gotMem := runMemory(t, out, true, uint64(seed), funcs)
 			for i := range want {
 				runs++
 				if strings.Contains(want[i], "wasm error") {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 )
 
 // TestRandomModules generates programs full of tries, branches and calls, and
@@ -47,6 +48,8 @@ func compare(t *testing.T, seed int, p *program, out []byte, total *model) {
 		t.Errorf("seed %d: %v", seed, err)
 		return
 	}
+	laid, closeLaid := laidOut(t, out)
+	defer closeLaid()
 	for x := range int32(8) {
 		ref := model{p: p}
 		want := ref.main(x)
@@ -54,14 +57,16 @@ func compare(t *testing.T, seed int, p *program, out []byte, total *model) {
 		total.caught += ref.caught
 		total.rethrown += ref.rethrown
 		total.delegated += ref.delegated
-		res, err := m.ExportedFunction("main").Call(ctx, uint64(uint32(x)))
-		if err != nil {
-			t.Errorf("seed %d, x %d: %v", seed, x, err)
-			return
-		}
-		if got := int32(res[0]); got != want {
-			t.Errorf("seed %d, x %d: %d, want %d", seed, x, got, want)
-			return
+		for _, m := range []api.Module{m, laid} {
+			res, err := m.ExportedFunction("main").Call(ctx, uint64(uint32(x)))
+			if err != nil {
+				t.Errorf("seed %d, x %d: %v", seed, x, err)
+				return
+			}
+			if got := int32(res[0]); got != want {
+				t.Errorf("seed %d, x %d: %d, want %d", seed, x, got, want)
+				return
+			}
 		}
 	}
 }

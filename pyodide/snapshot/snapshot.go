@@ -20,6 +20,7 @@
 package snapshot
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -40,8 +41,10 @@ const (
 	// maxMemory is what a 32-bit guest can have.
 	maxMemory = 4 << 30
 	// coalesce is how many zero pages are rather stored than left out: each
-	// extent costs a system call at every restore.
-	coalesce = 16
+	// extent costs a system call at every restore. A delta is written for each call of a
+	// session and rarely restored.
+	coalesce      = 16
+	coalesceDelta = 2
 )
 
 // Extent is a range of memory that holds something, in bytes.
@@ -67,17 +70,28 @@ type State struct {
 // file is new and empty; it becomes sparse.
 func Write(f *os.File, memory []byte, s State) error {
 	s.Memory, s.Delta = uint64(len(memory)), false
-	s.Extents = differing(memory, nil, []Extent{{0, s.Memory}}, nil)
+	s.Extents = differing(memory, nil, []Extent{{0, s.Memory}}, Layer{}, coalesce)
 	return store(f, memory, s)
 }
 
-// WriteDelta writes what differs in memory from base, which is shorter or as long;
-// beyond its end are zeros. Only the ranges in where can differ; what is in over
-// is stored without being compared. Both are in ascending order. It returns the
-// state that it wrote.
-func WriteDelta(f *os.File, memory, base []byte, where, over []Extent, s State) (State, error) {
-	s.Memory, s.Delta = uint64(len(memory)), true
-	s.Extents = differing(memory, base, where, over)
+// Layer is a delta that lies between a base and another delta. Contents has what its
+// extents hold, one after the other.
+type Layer struct {
+	Extents  []Extent
+	Contents []byte
+}
+
+// Delta returns what differs in memory from layer, if that has it, or else from base, which
+// is shorter or as long; beyond its end are zeros. Only the ranges in where can differ. They
+// and the layer's are in ascending order.
+func Delta(memory, base []byte, where []Extent, layer Layer) []Extent {
+	return differing(memory, base, where, layer, coalesceDelta)
+}
+
+// WriteDelta writes the extents of memory that [Delta] returned. It returns the state that
+// it wrote.
+func WriteDelta(f *os.File, memory []byte, extents []Extent, s State) (State, error) {
+	s.Memory, s.Delta, s.Extents = uint64(len(memory)), true, extents
 	return s, store(f, memory, s)
 }
 
@@ -97,6 +111,16 @@ func store(f *os.File, memory []byte, s State) error {
 	base := imageOffset(len(state))
 	if err := f.Truncate(base + s.imageSize()); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
+	}
+	if s.Delta { // of many small pieces
+		w := bufio.NewWriterSize(io.NewOffsetWriter(f, base), 256<<10)
+		for _, e := range s.Extents {
+			_, _ = w.Write(memory[e.Offset:e.End()])
+		}
+		if err := w.Flush(); err != nil {
+			return fmt.Errorf("write snapshot: %w", err)
+		}
+		return nil
 	}
 	for e, at := range s.Stored() {
 		if _, err := f.WriteAt(memory[e.Offset:e.End()], base+at); err != nil {
@@ -134,11 +158,12 @@ func (s *State) imageSize() int64 {
 	return size
 }
 
-// differing finds the pages in the ranges where that are in over or not as in
-// base, joined over small gaps.
-func differing(memory, base []byte, where, over []Extent) (out []Extent) {
+// differing finds the pages in the ranges where that are not as in the layer or, where that
+// has nothing, in base. They are joined over gaps of fewer than gap pages.
+func differing(memory, base []byte, where []Extent, layer Layer, gap uint64) (out []Extent) {
 	var zero [page]byte
 	at := uint64(0)
+	over, contents := layer.Extents, layer.Contents
 	for _, w := range where {
 		for at = max(at, w.Offset/page*page); at < min(w.End(), uint64(len(memory))); at += page {
 			end := min(at+page, uint64(len(memory)))
@@ -147,12 +172,15 @@ func differing(memory, base []byte, where, over []Extent) (out []Extent) {
 				was = base[at:end]
 			}
 			for len(over) > 0 && over[0].End() <= at {
-				over = over[1:]
+				contents, over = contents[over[0].Length:], over[1:]
 			}
-			if (len(over) == 0 || over[0].Offset > at) && bytes.Equal(memory[at:end], was) {
+			if len(over) > 0 && over[0].Offset <= at {
+				was = contents[at-over[0].Offset:][:end-at]
+			}
+			if bytes.Equal(memory[at:end], was) {
 				continue
 			}
-			if n := len(out); n > 0 && at-out[n-1].End() < coalesce*page {
+			if n := len(out); n > 0 && at-out[n-1].End() < gap*page {
 				out[n-1].Length = end - out[n-1].Offset
 			} else {
 				out = append(out, Extent{at, end - at})

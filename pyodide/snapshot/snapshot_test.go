@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -56,7 +57,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDelta stores what differs from a base, and nothing else.
+// TestDelta stores what differs from a base or from the layer over it, and nothing else.
 func TestDelta(t *testing.T) {
 	base := sample()
 	memory := append(bytes.Clone(base), make([]byte, 5*page)...)
@@ -70,7 +71,16 @@ func TestDelta(t *testing.T) {
 	}
 	defer f.Close()
 	where := []Extent{{0, 3 * page}, {page, page}, {35 * page, page}, {65 * page, 35 * page}, {100 * page, 5 * page}}
-	if _, err := WriteDelta(f, memory, base, where, []Extent{{35 * page, page}, {71 * page, page}}, State{}); err != nil {
+	layer := Layer{Extents: []Extent{{35 * page, page}, {70 * page, 2 * page}, {80 * page, page}}, Contents: make([]byte, 4*page)}
+	layer.Contents[0] = 7                                        // memory is as the base again
+	copy(layer.Contents[page:], memory[70*page:72*page])         // the layer has what memory has
+	copy(layer.Contents[3*page:], bytes.Repeat([]byte{8}, page)) // the base is as memory, the layer is not
+	want := []Extent{{0, page}, {35 * page, page}, {80 * page, page}, {103 * page, page}}
+	extents := Delta(memory, base, where, layer)
+	if !slices.Equal(extents, want) {
+		t.Errorf("differing: %v, want %v", extents, want)
+	}
+	if _, err := WriteDelta(f, memory, extents, State{}); err != nil {
 		t.Fatal(err)
 	}
 	image, err := Open(f.Name())
@@ -79,6 +89,10 @@ func TestDelta(t *testing.T) {
 	}
 	defer image.Close()
 	got := append(bytes.Clone(base), make([]byte, 5*page)...)
+	at := 0
+	for _, e := range layer.Extents {
+		at += copy(got[e.Offset:e.End()], layer.Contents[at:])
+	}
 	stored := uint64(0)
 	for e, at := range image.Stored() {
 		if _, err := image.File.ReadAt(got[e.Offset:e.End()], image.Base+at); err != nil {
@@ -87,7 +101,7 @@ func TestDelta(t *testing.T) {
 		stored += e.Length
 	}
 	memory[40*page] = 0
-	if !bytes.Equal(got, memory) || stored != 5*page || int64(image.Memory) != int64(len(memory)) {
+	if !bytes.Equal(got, memory) || stored != 4*page || int64(image.Memory) != int64(len(memory)) {
 		t.Errorf("%d bytes are stored: %v", stored, image.Extents)
 	}
 }

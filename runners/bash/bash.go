@@ -13,7 +13,6 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
-	"coderunner/internal/netpolicy"
 	"coderunner/internal/userland/commands"
 	"coderunner/internal/userland/shell"
 	"coderunner/internal/userland/shell/parse"
@@ -40,6 +39,9 @@ type Script struct {
 	// needs it before a process of the script executes one of them, or Python.
 	Program func() (req runners.Request, commands []string)
 
+	// Placeholders are those of the session that the script continues.
+	Placeholders map[string]string
+
 	// Hold stops the script's clock until release is called.
 	Hold func() (release func())
 }
@@ -49,8 +51,10 @@ type Script struct {
 type Machine struct {
 	FS      *memfs.FS
 	Kernel  *kernel.Kernel
-	Network *netpolicy.Run // that its processes have
-	Close   func()         // is called when the script has ended
+	Network runners.Contacter // that its processes have
+	Close   func()            // is called when the script has ended
+
+	Placeholders map[string]string // variables by which it uses secrets
 
 	// Prepared returns the time that Python and its packages took, the packages, and why
 	// they could not be had.
@@ -64,6 +68,37 @@ var _ runners.Runner = (*Runner)(nil)
 
 // New returns a runner.
 func New(cfg Config) *Runner { return &Runner{cfg} }
+
+// Guest describes programs of another language that run as scripts do: each as the main
+// process of a machine.
+type Guest struct {
+	Language runners.Language
+	File     string // name of a program that nobody named
+	// Data returns the contents of a program's file; nil: its text. The error is a
+	// *[runners.RequestError].
+	Data func(code string) ([]byte, error)
+	// Prepare makes ready what the program needs, before its time begins. Data is its file's
+	// contents.
+	Prepare func(ctx context.Context, req *runners.Request, data []byte) error
+	// Main returns the main process of a program by the path of its file.
+	Main func(name string, req *runners.Request) Main
+}
+
+// Main is the main process of a program.
+type Main struct {
+	Path    string
+	Args    []string       // with the name as the first
+	Program kernel.Program // nil: the one at Path
+	// Ended adds to the Outcome of a program that has ended by itself; nil: nothing.
+	Ended func(o *runners.Outcome, fsys *memfs.FS)
+	// Continued returns what the program has kept of its session besides files, nil: nothing.
+	Continued func() *runners.Continued
+}
+
+// RunGuest is Run for a program of another language.
+func (r *Runner) RunGuest(ctx context.Context, req runners.Request, g *Guest) (*runners.Outcome, error) {
+	return r.run(ctx, req, g)
+}
 
 // Lock implements [runners.Runner]: a script has no packages.
 func (r *Runner) Lock(context.Context, runners.Request) (*runners.Locked, error) {

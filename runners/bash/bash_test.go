@@ -171,7 +171,7 @@ func TestLimits(t *testing.T) {
 		{"line", "cat /dev/zero | tr '\\0' a | { read -r x; }", ""}, // by time or by memory
 		{"nesting", strings.Repeat("(", 300_000), runners.Failed},
 		{"substitutions", strings.Repeat("$(", 300_000), runners.Failed},
-		{"chain", "true" + strings.Repeat("|true", 200_000), runners.Failed},
+		{"chain", "true" + strings.Repeat("|true", 200_000), ""}, // by depth or by memory
 		{"sum", "echo $((1" + strings.Repeat("+1", 100_000) + "))", runners.Failed},
 		{"here-document", "cat <<E | wc -c\n" + strings.Repeat("a b c $HOME\n", 100_000) + "E\n", runners.Succeeded},
 		{"long line", "echo " + strings.Repeat("x", 1<<20) + " | wc -c", runners.Succeeded},
@@ -184,6 +184,9 @@ func TestLimits(t *testing.T) {
 			}
 			start := runnertest.ProcessorTime(t)
 			o := run(t, runners.Request{Code: c.code, Limits: limits})
+			if c.name == "fork bomb" && o.Status == runners.OutputLimit {
+				return // each process that cannot be had is a line, and how long it dies out is chance
+			}
 			if o.Status != c.want && (c.want != "" || o.Status == runners.Succeeded) {
 				t.Errorf("%s %d %+v; stdout %.200q, stderr %.300q; want %s", o.Status, o.ExitCode, o.Error, o.Stdout, o.Stderr, c.want)
 			}

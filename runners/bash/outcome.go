@@ -27,23 +27,36 @@ func (j *job) outcome(ctx context.Context, status kernel.Status, failure error) 
 	case errors.Is(failure, kernel.ErrMemory):
 		exceeded(runners.OutOfMemory)
 	case failure != nil:
-		end(runners.Crashed, &runners.Error{Type: "Crash", Message: "the shell failed: " + firstLine(failure)})
+		end(runners.Crashed, &runners.Error{Type: "Crash", Message: "the " + j.what() + " failed: " + firstLine(failure)})
 	case errors.Is(context.Cause(ctx), errTime):
 		exceeded(runners.TimedOut)
 	case ctx.Err() != nil:
 		exceeded(runners.Cancelled)
 	case status.Signal() != 0:
-		o.Status, o.Error = runners.Failed, &runners.Error{Type: "Signal", Message: fmt.Sprintf("the shell was ended by signal %d", status.Signal())}
+		o.Status, o.Error = runners.Failed, &runners.Error{Type: "Signal", Message: fmt.Sprintf("the %s was ended by signal %d", j.what(), status.Signal())}
 	case o.ExitCode != 0:
 		if o.Status = runners.Failed; j.shell.Syntax != "" {
 			o.Error = &runners.Error{Type: "SyntaxError", Message: j.shell.Syntax, Line: j.shell.Line}
 		}
 	}
+	if o.Status == runners.Succeeded || o.Status == runners.Failed {
+		if j.main.Ended != nil {
+			j.main.Ended(o, j.FS)
+		}
+	}
 	if j.Kernel != nil {
 		o.Usage.CPUMS = j.Kernel.CPU().Milliseconds()
-		o.Usage.PeakMemoryBytes = j.FS.Peak()
+		o.Usage.PeakMemoryBytes = j.peak
 	}
 	return o
+}
+
+// what returns the word for what runs.
+func (j *job) what() string {
+	if j.guest != nil {
+		return "program"
+	}
+	return "shell"
 }
 
 func firstLine(err error) string {

@@ -4,9 +4,9 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners"
 )
 
@@ -57,7 +57,7 @@ func (j *job) walkProject(dir string, f func(name string)) {
 }
 
 // pythonFile matches names of Python files.
-var pythonFile = regexp.MustCompile(`[\w./-]+\.py\b`)
+var pythonFile = lazyregexp.New(`[\w./-]+\.py\b`)
 
 // addProjectPython adds to a request what the script starts of the project's Python, whose
 // imports the machine has to have: files that it names, modules of python -m, and tests.

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
@@ -38,11 +38,14 @@ type job struct {
 	r     *Runner
 	req   runners.Request
 	own   runners.File
+	guest *Guest // nil: a script
+	main  Main   // of a guest
 	shell shell.Session
 	Machine
 
 	clock          atomic.Pointer[runners.Clock]
 	stdout, stderr *runners.Capture
+	peak           int64 // bytes
 	continued      *runners.Continued
 }
 
@@ -51,12 +54,25 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if req.Language != runners.Bash {
 		return nil, runners.BadArgument("language", "is %q, which bash does not run: use bash.", req.Language)
 	}
+	return r.run(ctx, req, nil)
+}
+
+func (r *Runner) run(ctx context.Context, req runners.Request, g *Guest) (*runners.Outcome, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
 	begun := time.Now()
 	req.Limits = req.Limits.WithDefaults()
-	j := &job{r: r, req: req, own: program(req)}
+	j := &job{r: r, req: req, guest: g}
+	var err error
+	if j.own, err = program(req, g); err != nil {
+		return nil, err
+	}
+	if g != nil && ctx.Err() == nil {
+		if err := g.Prepare(ctx, &req, j.own.Data); err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+	}
 	j.stdout, j.stderr = req.Captures()
 	if ctx.Err() != nil {
 		return j.outcome(ctx, 0, nil), nil
@@ -110,15 +126,18 @@ func (j *job) execute(ctx context.Context, begun time.Time) (*runners.Outcome, e
 	return o, nil
 }
 
-// program returns the script as a file. One that nobody named has a name that is free
-// and is not listed.
-func program(req runners.Request) runners.File {
+// program returns the script, or a guest's program, as a file. One that nobody named has a
+// name that is free and is not listed.
+func program(req runners.Request, g *Guest) (f runners.File, err error) {
 	name := path.Base(req.Filename)
 	if v := req.Project; v != nil && v.Program != "" {
 		name = v.Program
 	}
 	if req.Filename == "" {
 		name = "main.sh"
+		if g != nil {
+			name = g.File
+		}
 		if req.Project != nil {
 			name = req.Project.Free(name)
 		}
@@ -126,7 +145,13 @@ func program(req runners.Request) runners.File {
 			name = "_" + name
 		}
 	}
-	return runners.File{Path: name, Data: []byte(text(req.Code))}
+	f.Path = name
+	if g != nil && g.Data != nil {
+		f.Data, err = g.Data(req.Code)
+	} else {
+		f.Data = []byte(text(req.Code))
+	}
+	return f, err
 }
 
 // text returns a script without the marks of other systems: a byte order mark, and
@@ -140,7 +165,7 @@ func text(code string) string {
 }
 
 // fences matches a script between Markdown's fences.
-var fences = regexp.MustCompile("(?s)^\\s*?(```+)(?:[\\w+-]*)[ \t]*\n(.*\n)[ \t]*(```+)\\s*$")
+var fences = lazyregexp.New("(?s)^\\s*?(```+)(?:[\\w+-]*)[ \t]*\n(.*\n)[ \t]*(```+)\\s*$")
 
 // make makes the machine. An Outcome reports that packages cannot be installed.
 func (j *job) make(ctx context.Context) (*runners.Outcome, error) {
@@ -171,16 +196,19 @@ func (j *job) script() Script {
 	hold := func() (release func()) { return j.clock.Load().Hold() }
 	req := runners.Request{
 		Language: runners.Python, Packages: j.req.Packages, Limits: j.req.Limits, Progress: j.req.Progress,
-		Files: slices.Clone(j.req.Files), Project: j.req.Project, Ask: j.req.AskHolding(hold),
+		Files: slices.Clone(j.req.Files), Project: j.req.Project, Ask: j.req.AskHolding(hold), Tools: j.req.Tools,
 	}
 	program := sync.OnceValues(func() (runners.Request, []string) { return j.python(req) })
-	return Script{Request: req, Program: program, Hold: hold}
+	return Script{Request: req, Program: program, Placeholders: j.req.Session.Placeholders(), Hold: hold}
 }
 
 // python returns a program of Python that needs the packages that the script's Python
 // needs, and the commands of packages that the script names.
 func (j *job) python(req runners.Request) (python runners.Request, commands []string) {
-	found := shell.FindPython(string(j.own.Data))
+	var found *shell.Python
+	if j.guest == nil {
+		found = shell.FindPython(string(j.own.Data))
+	}
 	if found == nil {
 		return req, nil
 	}
@@ -301,9 +329,12 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 			f.Close()
 		}
 	}()
+	j.main = Main{Path: "/bin/bash", Args: append([]string{"bash", j.shownName()}, j.req.Args...), Program: j.shell.Program}
+	if j.guest != nil {
+		j.main = j.guest.Main(j.shownName(), &j.req)
+	}
 	main, err := j.Kernel.Main(kernel.Exec{
-		Path: "/bin/bash", Args: append([]string{"bash", j.shownName()}, j.req.Args...), Env: j.environment(),
-		Dir: j.dir(), Umask: umask, Files: files,
+		Path: j.main.Path, Args: j.main.Args, Env: j.environment(), Dir: j.dir(), Umask: umask, Files: files,
 	})
 	if err != nil {
 		return 0, nil, err
@@ -311,7 +342,9 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 	j.shell.Keep = j.req.Session != nil
 	j.shell.Typed = j.shell.Keep && j.req.Terminal
 	defer j.req.Signals.Pass(func(s syscall.Signal) { main.Signal(kernel.Signal(s)) })()
-	status, err = main.Run(ctx, j.shell.Program)
+	unwatch := j.Kernel.WatchMemory(j.req.Limits.Memory)
+	defer func() { j.peak = max(unwatch(), j.FS.Peak()) }()
+	status, err = main.Run(ctx, j.main.Program)
 	if err == nil && status.Signal() == 0 {
 		j.Kernel.Settle(ctx, grace)
 	}
@@ -327,6 +360,9 @@ func (j *job) environment() []string {
 		if value, ok := os.LookupEnv(name); ok && j.r.cfg.Policy.HostEnv(name) {
 			env = append(env, name+"="+value)
 		}
+	}
+	for name, value := range j.Placeholders {
+		env = append(env, name+"="+value)
 	}
 	return env
 }

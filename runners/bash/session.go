@@ -20,7 +20,7 @@ func (j *job) resume() error {
 		return nil
 	}
 	j.continued = &runners.Continued{Origin: runners.OriginFresh}
-	if s.Before == "" {
+	if s.Before == "" || j.guest != nil {
 		return nil
 	}
 	saved, err := s.Saved()
@@ -44,6 +44,9 @@ func (j *job) resume() error {
 // it in force.
 func (j *job) keep(o *runners.Outcome) error {
 	s, k := j.req.Session, j.continued
+	if j.guest != nil {
+		return j.keepGuest(o)
+	}
 	if s.Rollback && o.Status != runners.Succeeded {
 		return nil
 	}
@@ -63,5 +66,25 @@ func (j *job) keep(o *runners.Outcome) error {
 		return fmt.Errorf("save the session's variables: %w", err)
 	}
 	k.Kept = true
+	return j.keepPlaceholders()
+}
+
+func (j *job) keepPlaceholders() error {
+	if err := j.req.Session.KeepPlaceholders(j.Placeholders); err != nil {
+		return fmt.Errorf("save the session's placeholders: %w", err)
+	}
 	return nil
+}
+
+// keepGuest is keep for a guest, which has saved what it left.
+func (j *job) keepGuest(o *runners.Outcome) error {
+	k := j.main.Continued()
+	if k == nil {
+		return nil
+	}
+	o.Continued = k
+	if !k.Kept {
+		return nil
+	}
+	return j.keepPlaceholders()
 }

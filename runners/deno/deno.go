@@ -17,7 +17,7 @@
 // # Sources
 //
 // Deno 2.9: the flags of "deno cache", the lock file's format 5, and the texts of its
-// messages, in deps/reason.go, outcome.go and explain.go.
+// messages, in deps/reason.go and the packages ending and explain.
 //
 // # Locking
 //
@@ -51,6 +51,7 @@ import (
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
+	"coderunner/runners/deno/exports"
 	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/process"
 )
@@ -65,7 +66,7 @@ type launcher = process.Launcher
 type Runner struct {
 	*launcher
 	installer install.Installer
-	linker    linker
+	linker    exports.Linker
 	leases    *process.Leases
 	codes     codes
 	sessions  *pool.Pool[string, *kept] // by the session's key
@@ -104,8 +105,13 @@ func New(cfg Config) (*Runner, error) {
 	r := &Runner{launcher: l, leases: process.NewLeases(l, cfg.Ahead), sessions: newSessions(), replayLimit: replayLimit}
 	r.installer = install.Installer{Tool: t, Stale: r.leases.DropPrepared}
 	r.codes = codes{r.leases}
+	l.Background.Go(func() { sandbox.Probe() }) // a trial start, while the program is read
 	return r, nil
 }
+
+// Version returns the version of the Deno that a configuration names, or of the pinned one if
+// that is "".
+func Version(binary string) (string, error) { return process.Version(binary) }
 
 // checkDirs refuses directories that Deno could not use.
 func checkDirs(base, denoDir string) error {

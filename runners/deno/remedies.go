@@ -6,6 +6,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/ending"
 )
 
 // remedy is a way to load a program after Deno could not load it, so that nothing of it
@@ -19,7 +20,7 @@ type remedy struct {
 }
 
 // remedies are tried in this order, each as long as it is wanted. What can be decided from
-// the program and its packages is decided before (analyze.go, link.go).
+// the program and its packages is decided before (packages program and exports).
 var remedies = []remedy{
 	// import { atom } from "jotai": what it exports needs react, which jotai lists as
 	// optional. TestUnlistedPeer.
@@ -28,16 +29,16 @@ var remedies = []remedy{
 		return r.install(ctx, j)
 	}},
 	// f(1: Deno's message should be about the user's own text. TestSyntaxErrors.
-	{"leave the text as it is", func(j *job, _ *runners.Outcome) bool { return j.program.Valueless() != nil }, func(_ context.Context, _ *Runner, j *job, _ *runners.Outcome) error {
-		j.program = j.program.Valueless()
+	{"leave the text as it is", func(j *job, _ *runners.Outcome) bool { return j.Program.Valueless() != nil }, func(_ context.Context, _ *Runner, j *job, _ *runners.Outcome) error {
+		j.Program = j.Program.Valueless()
 		return nil
 	}},
 }
 
 // remedy returns the first remedy for a program that could not be loaded, nil if there is
 // none or it may have run.
-func (j *job) remedy(ctx context.Context, end *ending, o *runners.Outcome) *remedy {
-	if o.Status != runners.Failed || o.Error == nil || !end.claimsUnloaded() {
+func (j *job) remedy(ctx context.Context, end *ending.Ending, o *runners.Outcome) *remedy {
+	if o.Status != runners.Failed || o.Error == nil || !end.ClaimsUnloaded() {
 		return nil
 	}
 	at := slices.IndexFunc(remedies, func(m remedy) bool { return m.want(j, o) })
@@ -47,17 +48,11 @@ func (j *job) remedy(ctx context.Context, end *ending, o *runners.Outcome) *reme
 	return &remedies[at]
 }
 
-// claimsUnloaded reports whether the process says that the program could not be loaded.
-func (e *ending) claimsUnloaded() bool {
-	t := e.report.thrown
-	return e.stopped == "" && e.signal == 0 && t != nil && t.escaped && t.load
-}
-
 // unloadable reports whether the program cannot be loaded. The claim of the process that
 // ran it is untrusted, so it is loaded again in one that evaluates nothing.
 func (j *job) unloadable(ctx context.Context) bool {
 	again, err := j.execute(ctx, true)
-	return err == nil && again.claimsUnloaded()
+	return err == nil && again.ClaimsUnloaded()
 }
 
 // maxPeers bounds the packages that are installed because others of a program turned

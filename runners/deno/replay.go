@@ -12,6 +12,7 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/program"
 )
 
 // Where the process of a session has ended, or lacks a package, another one runs the earlier
@@ -39,17 +40,17 @@ func (s *continuing) replay(ctx context.Context, n int, left *time.Duration) (wh
 		return "", s.drop(err)
 	}
 	*left = again.left
-	o := end.outcome()
+	o := end.Outcome()
 	switch {
-	case end.stopped == osprocess.StopTime:
+	case end.Stopped == osprocess.StopTime:
 		return fmt.Sprintf("did not end: together they may take %v", s.Runner.replayLimit), nil
-	case !end.paused && o.Error != nil:
+	case !end.Paused && o.Error != nil:
 		return "ended its process: " + o.Error.Message, nil
-	case !end.paused:
+	case !end.Paused:
 		return "ended its process", nil
 	case o.Status != runners.Succeeded && !e.Failed:
 		return "failed: " + deps.Shorten(o.Error.Message, 200), nil
-	case !slices.Equal(end.report.variables(), e.Names):
+	case !slices.Equal(end.Report.Names(), e.Names):
 		return "did not declare the same variables", nil
 	}
 	return "", nil
@@ -58,19 +59,19 @@ func (s *continuing) replay(ctx context.Context, n int, left *time.Duration) (wh
 // earlierJob returns the job of an earlier program.
 func (s *continuing) earlierJob(e earlier) (*job, error) {
 	req := e.request(s.req)
-	a, err := s.analyze(req)
-	return &job{analysis: a, net: s.net, leases: s.Runner.leases, req: req, binary: s.binary, ready: s.ready, begun: s.begun, stdin: stdin{r: req.Stdin}}, err
+	a, err := program.Analyze(req, s.Runner.Config.Policy)
+	return &job{Analysis: a, net: s.net, leases: s.Runner.leases, req: req, binary: s.binary, ready: s.ready, begun: s.begun, stdin: stdin{r: req.Stdin}}, err
 }
 
 // given returns the files that the program finds, without their contents.
 func (s *continuing) given() []runners.SessionFile {
 	all := []runners.SessionFile{}
 	for _, f := range s.req.Session.Files {
-		if !slices.ContainsFunc(s.files, func(g runners.File) bool { return g.Path == f.Path }) {
+		if !slices.ContainsFunc(s.Files, func(g runners.File) bool { return g.Path == f.Path }) {
 			all = append(all, f)
 		}
 	}
-	for _, f := range s.files {
+	for _, f := range s.Files {
 		all = append(all, runners.SessionFile{Path: f.Path, Mode: 0o600, Size: int64(len(f.Data)), SHA256: runners.SHA256(f.Data)})
 	}
 	return all

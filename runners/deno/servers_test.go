@@ -8,6 +8,7 @@ import (
 
 	"coderunner/internal/sandbox"
 	"coderunner/runners"
+	"coderunner/runners/deno/ending"
 )
 
 // TestServers has programs with a server and its client, in a network of their own.
@@ -48,7 +49,7 @@ func TestServers(t *testing.T) {
 		t.Errorf("a handler that throws: stdout %q, stderr %q, want %q", o.Stdout, o.Stderr, want)
 	}
 	o = run(t, r, runners.Request{Code: `for await (const c of Deno.listen({ port: 1234 })) c.close()`, Limits: runners.Limits{Timeout: 300 * time.Millisecond}})
-	if o.Status != runners.TimedOut || !strings.HasSuffix(o.Error.Message, "\n"+onlyItself) {
+	if o.Status != runners.TimedOut || !strings.HasSuffix(o.Error.Message, "\n"+ending.OnlyItself) {
 		t.Errorf("a server that is waited for: %s %+v", o.Status, o.Error)
 	}
 	o = run(t, r, runners.Request{Code: `await fetch("http://host.invalid/").catch(() => {})`, Ask: ask})

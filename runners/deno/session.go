@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,21 +15,25 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/ending"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/program"
 	"coderunner/runners/deno/stacktrace"
+	"coderunner/runners/toolbox"
 )
 
 // earlier is a program of a session that was run, to be run again where its process
 // is gone. See RATIONALE.md.
 type earlier struct {
-	Language runners.Language `json:"language"`
-	Code     string           `json:"code"`
-	Filename string           `json:"filename,omitempty"`
-	Packages []string         `json:"packages,omitempty"`
-	Args     []string         `json:"args,omitempty"`
-	Stdin    string           `json:"stdin,omitempty"`
-	Failed   bool             `json:"failed,omitempty"`
-	Names    []string         `json:"names,omitempty"` // of the variables after it
+	Language runners.Language   `json:"language"`
+	Code     string             `json:"code"`
+	Filename string             `json:"filename,omitempty"`
+	Packages []string           `json:"packages,omitempty"`
+	Args     []string           `json:"args,omitempty"`
+	Stdin    string             `json:"stdin,omitempty"`
+	Tools    []toolbox.Exchange `json:"tools,omitempty"`
+	Failed   bool               `json:"failed,omitempty"`
+	Names    []string           `json:"names,omitempty"` // of the variables after it
 
 	// Files are what the working directory had before it, without their contents. It is nil
 	// if that is not known.
@@ -51,6 +54,11 @@ const (
 
 // continueSession runs a program of a session.
 func (r *Runner) continueSession(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+	var tools *toolbox.Recording
+	if req.Tools != nil {
+		tools = &toolbox.Recording{Most: maxEarlierBytes}
+		req.Tools = tools.Record(req.Tools)
+	}
 	j, err := r.job(req)
 	if err != nil {
 		return nil, err
@@ -61,7 +69,7 @@ func (r *Runner) continueSession(ctx context.Context, req runners.Request) (*run
 		k.close()
 		k = nil
 	}
-	s := &continuing{Runner: r, job: j, k: k, release: release, report: runners.Continued{Origin: runners.OriginLive}}
+	s := &continuing{Runner: r, job: j, tools: tools, k: k, release: release, report: runners.Continued{Origin: runners.OriginLive}}
 	o, err := s.run(held)
 	if s.k != nil {
 		r.sessions.Put(s.k.key, s.k)
@@ -79,9 +87,10 @@ func (r *Runner) continueSession(ctx context.Context, req runners.Request) (*run
 type continuing struct {
 	*Runner
 	*job
-	k       *kept     // its process; nil: none can be kept
-	earlier []earlier // what it continues
-	release func()    // of the hold on the cache, nil if the process has it
+	tools   *toolbox.Recording // nil: there are none
+	k       *kept              // its process; nil: none can be kept
+	earlier []earlier          // what it continues
+	release func()             // of the hold on the cache, nil if the process has it
 	report  runners.Continued
 }
 
@@ -103,27 +112,27 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 			return nil, err
 		}
 	}
-	if err := s.k.arrangeFiles(s.req.Session.Files, s.files); err != nil {
+	if err := s.k.arrangeFiles(s.req.Session.Files, s.Files); err != nil {
 		return nil, s.drop(err)
 	}
-	s.k.Dir.Restamp(s.files)
+	s.k.Dir.Restamp(s.Files)
 	end, err := s.call(ctx, s.k, s.job)
 	if err != nil {
 		return nil, s.drop(err)
 	}
-	own := runners.File{Path: s.main, Data: []byte(s.program.Edited())}
+	own := runners.File{Path: s.Main, Data: []byte(s.Program.Edited())}
 	left, err := s.k.Dir.Left(s.req.Session, own, nil)
 	if err != nil {
 		return nil, s.drop(err)
 	}
-	end.files, end.filesOmitted = left.Changed, left.Omitted
-	if !slices.ContainsFunc(left.All, func(f runners.SessionFile) bool { return f.Path == s.main }) {
-		s.k.Dir.Remove(s.main)
+	end.Files, end.FilesOmitted = left.Changed, left.Omitted
+	if !slices.ContainsFunc(left.All, func(f runners.SessionFile) bool { return f.Path == s.Main }) {
+		s.k.Dir.Remove(s.Main)
 	}
-	o := end.outcome()
-	end.release(o)
-	o.Packages, o.Usage = append(o.Packages, s.ready.Installed...), end.used
-	s.Runner.reached(o, s.net, end.report.refused)
+	o := end.Outcome()
+	end.Release(o)
+	o.Packages, o.Usage = append(o.Packages, s.ready.Installed...), end.Used
+	s.Runner.reached(o, s.net, end.Report.Refused())
 	s.placed(o)
 	s.job.explain(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
@@ -156,14 +165,14 @@ func (s *continuing) prepare(ctx context.Context) error {
 	var modules []deps.Module
 	for _, e := range s.earlier {
 		req := e.request(s.req)
-		a, err := s.analyze(req)
+		a, err := program.Analyze(req, s.Runner.Config.Policy)
 		if err != nil {
 			return err
 		}
-		modules = append(modules, deps.Module{Path: a.main, Program: a.program})
-		s.pinned = append(s.pinned, a.pinned...)
+		modules = append(modules, deps.Module{Path: a.Main, Program: a.Program})
+		s.Pinned = append(s.Pinned, a.Pinned...)
 	}
-	if err := s.resolve(slices.Concat(s.sessionCode(), s.req.Files), modules...); err != nil {
+	if err := s.Resolve(slices.Concat(s.sessionCode(), s.req.Files), modules...); err != nil {
 		return err
 	}
 	return s.install(ctx, s.job)
@@ -171,10 +180,14 @@ func (s *continuing) prepare(ctx context.Context) error {
 
 // request returns the request of an earlier program.
 func (e earlier) request(now runners.Request) runners.Request {
-	return runners.Request{
+	req := runners.Request{
 		Language: e.Language, Code: e.Code, Filename: e.Filename, Packages: e.Packages, Args: e.Args,
 		Stdin: strings.NewReader(e.Stdin), Limits: now.Limits, Session: now.Session,
 	}
+	if len(e.Tools) > 0 {
+		req.Tools = toolbox.Replay(e.Tools)
+	}
+	return req
 }
 
 // sessionCode returns the files of the session that programs import, and the
@@ -183,9 +196,9 @@ func (s *continuing) sessionCode() (files []runners.File) {
 	total := int64(0)
 	for _, f := range s.req.Session.Files {
 		base := path.Base(f.Path)
-		code := slices.Contains(extensions, path.Ext(base)) || slices.Contains([]string{"deno.json", "deno.jsonc", "package.json", "tsconfig.json"}, base)
+		code := slices.Contains(program.Extensions, path.Ext(base)) || slices.Contains([]string{"deno.json", "deno.jsonc", "package.json", "tsconfig.json"}, base)
 		given := slices.ContainsFunc(s.req.Files, func(g runners.File) bool { return g.Path == f.Path })
-		if total += f.Size; !f.Mode.IsRegular() || !code || given || f.Path == s.main || total > maxSessionCode {
+		if total += f.Size; !f.Mode.IsRegular() || !code || given || f.Path == s.Main || total > maxSessionCode {
 			continue
 		}
 		if data, err := os.ReadFile(f.Source); err == nil {
@@ -260,22 +273,18 @@ func (s *continuing) start(ctx context.Context) error {
 	return in.Dir.Place(s.layout)
 }
 
-// ownFile matches what a program finds its own file by. Others do without one, since V8 gets
-// their text.
-var ownFile = regexp.MustCompile(`\bimport\.meta\b|\b__filename\b|\bargv\b|\b[mM]ainModule\b|\brequire\.main\b|\bcall_\d`)
-
 // call runs a program in the process.
-func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error) {
-	j.script = j.main
-	if k.names[j.main]++; k.names[j.main] > 1 {
-		j.script += "#" + strconv.Itoa(k.names[j.main])
+func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending.Ending, error) {
+	j.script = j.Main
+	if k.names[j.Main]++; k.names[j.Main] > 1 {
+		j.script += "#" + strconv.Itoa(k.names[j.Main])
 	}
-	k.scripts[j.script] = stacktrace.NewScript(j.shown, j.program)
+	k.scripts[j.script] = stacktrace.NewScript(j.Shown, j.Program)
 	j.scripts = k.scripts
 	j.nonce, j.fresh, j.again = rand.Text(), true, k.calls > 0
 	var own []runners.File
-	if !j.req.Session.Unnamed || ownFile.MatchString(j.req.Code) {
-		own = []runners.File{{Path: j.main, Data: []byte(j.program.Edited())}}
+	if !j.req.Session.Unnamed || j.Program.Own {
+		own = []runners.File{{Path: j.Main, Data: []byte(j.Program.Edited())}}
 	}
 	if err := k.arrangeFiles(k.files, own); err != nil {
 		return nil, err
@@ -287,28 +296,31 @@ func (s *continuing) call(ctx context.Context, k *kept, j *job) (*ending, error)
 		}
 	}
 	end := j.attend(ctx, k.Instance, false)
-	k.Workers = k.Workers || end != nil && end.workers
+	k.Workers = k.Workers || end != nil && end.Workers
 	return end, nil
 }
 
 // keep keeps the process and writes what another one needs to Session.Save.
-func (s *continuing) keep(end *ending, succeeded bool, files []runners.SessionFile) error {
+func (s *continuing) keep(end *ending.Ending, succeeded bool, files []runners.SessionFile) error {
 	session := s.req.Session
-	s.report.Variables, s.report.VariablesOmitted = end.report.names, end.report.more
-	if !end.paused || end.report.exit == nil || session.Rollback && !succeeded {
+	s.report.Variables, s.report.VariablesOmitted = end.Report.Variables()
+	if !end.Paused || !end.Report.Over() || session.Rollback && !succeeded {
 		return s.drop(nil)
 	}
 	k := s.k
+	calls, whole := s.tools.Exchanges()
 	k.state, k.files = session.After, files
 	k.earlier = append(slices.Clip(s.earlier), earlier{
 		Language: s.req.Language, Code: s.req.Code, Filename: s.req.Filename, Packages: s.req.Packages, Args: s.req.Args,
-		Stdin: string(s.stdin.taken()), Failed: end.exitCode != 0, Names: end.report.variables(), Files: s.given(),
+		Stdin: string(s.stdin.taken()), Tools: calls, Failed: end.ExitCode != 0, Names: end.Report.Names(), Files: s.given(),
 	})
 	s.report.Kept = true
 	switch last := k.earlier[len(k.earlier)-1]; {
 	case k.unsaved != "":
 	case len(last.Stdin) > maxEarlierStdin:
 		k.unsaved = "a program had more input than is kept"
+	case !whole:
+		k.unsaved = "its tools returned more than is kept"
 	case len(k.earlier) > maxEarlier:
 		k.unsaved = fmt.Sprintf("it has more than %d calls", maxEarlier)
 	}
@@ -328,22 +340,6 @@ func (s *continuing) keep(end *ending, succeeded bool, files []runners.SessionFi
 		return fmt.Errorf("save the session's programs: %w", err)
 	}
 	return nil
-}
-
-// variables returns the names of the variables, and how many more there are.
-func (rep *report) variables() (names []string) {
-	for _, v := range rep.names {
-		names = append(names, v.Name)
-	}
-	if rep.more > 0 {
-		names = append(names, strconv.Itoa(rep.more))
-	}
-	return names
-}
-
-// typed reports whether a file may have types.
-func typed(name string) bool {
-	return strings.Contains(path.Ext(name), "ts")
 }
 
 // Incomplete reports whether a program seems to go on after its end.

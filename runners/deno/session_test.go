@@ -9,6 +9,7 @@ import (
 
 	"coderunner/internal/session"
 	"coderunner/runners"
+	"coderunner/runners/deno/ending"
 )
 
 // openSessions returns a function that runs programs of sessions, and where it puts
@@ -157,7 +158,7 @@ func TestSessionLimits(t *testing.T) {
 	if o := run("s", "n = 2; for (;;) {}", limits); o.Status != runners.TimedOut || o.Continued.Kept {
 		t.Errorf("a loop: %s %+v", o.Status, o.Continued)
 	}
-	if o := run("s", "setInterval(() => n++, 500)", limits); o.Status != runners.TimedOut || !strings.Contains(o.Error.Message, leftOpen) {
+	if o := run("s", "setInterval(() => n++, 500)", limits); o.Status != runners.TimedOut || !strings.Contains(o.Error.Message, ending.LeftOpen) {
 		t.Errorf("a timer: %s %+v", o.Status, o.Error)
 	}
 	if o := run("s", "n", limits); o.Result == nil || o.Result.Text != "1" || o.Continued.Origin != runners.OriginReplayed {

@@ -84,14 +84,14 @@ func TestSqlite3(t *testing.T) {
 const U = s.define("U", { e: { type: DataTypes.STRING, unique: true } }); await s.sync(); await U.create({ e: "a" });
 console.log(await U.count(), (await U.create({ e: "a" }).catch((e) => e)).name)`: "1 SequelizeUniqueConstraintError\n",
 		`import knex from "knex"; const k = knex({ client: "sqlite3", connection: { filename: ":memory:" }, useNullAsDefault: true });
-await k.schema.createTable("t", (t) => t.increments("id")); console.log(await k("t").insert({ id: 7 }), await k("t").count("* as n").first())`: "[ 7 ] { n: 1 }\n",
+await k.schema.createTable("t", (t) => t.increments("id")); console.log(await k("t").insert({ id: 7 }), await k("t").count("* as n").first()); await k.destroy()`: "[ 7 ] { n: 1 }\n",
 		`import sqlite3 from "sqlite3"; import { open } from "sqlite"; const db = await open({ filename: ":memory:", driver: sqlite3.Database });
 await db.exec("CREATE TABLE t(a)"); console.log((await db.run("INSERT INTO t VALUES (?)", 3)).lastID, await db.all("SELECT * FROM t"))`: "1 [ { a: 3 } ]\n",
 		`import sqlite3 from "sqlite3"; new sqlite3.Database("/etc/passwd", (e) => console.log(!!e)); new sqlite3.Database("file:///etc/passwd", (e) => console.log(!!e));
 const db = new sqlite3.Database(":memory:"); db.run("ATTACH '/etc/passwd' AS a", (e) => console.log(!!e)); db.run("VACUUM INTO '/var/x.db'", (e) => console.log(!!e))`: "true\ntrue\ntrue\ntrue\n",
 	}
 	for _, code := range sample.Of(t, 2, slices.Sorted(maps.Keys(programs))) {
-		if o := run(t, r, runners.Request{Code: code, Language: runners.TypeScript}); o.Stdout != programs[code] {
+		if o := run(t, r, runners.Request{Code: code, Language: runners.TypeScript}); o.Stdout != programs[code] || o.Status != runners.Succeeded {
 			t.Errorf("%s\n%s %+v\n%s", code, o.Status, o.Error, o.Stdout)
 		}
 	}

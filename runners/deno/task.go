@@ -1,14 +1,12 @@
 package deno
 
 import (
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"coderunner/runners/deno/deps"
-	"coderunner/runners/deno/jsparse"
 	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/program"
 )
 
 // task is sent to the bootstrap when there is a program.
@@ -26,6 +24,7 @@ type task struct {
 	Room      int64             `json:"room"`              // most characters of the result
 	Load      bool              `json:"load"`              // load the program and evaluate nothing
 	Session   *sessionTask      `json:"session,omitempty"`
+	Tools     *toolsTask        `json:"tools,omitempty"` // nil: it has none, or imports none
 }
 
 // sessionTask is what only a session's program has.
@@ -41,94 +40,42 @@ type sessionTask struct {
 	Defaults map[string]string `json:"defaults,omitempty"`
 }
 
+// toolsTask is what a program with tools has.
+type toolsTask struct {
+	Servers  []string `json:"servers"`
+	Answers  string   `json:"answers"`  // the pipe for answers
+	Required bool     `json:"required"` // the module is imported by require
+}
+
 // task returns the job's task for an instance.
 func (j *job) task(in *process.Instance, load bool) task {
 	t := task{
-		Main: process.FileURL(filepath.Join(in.Dir.Work(), j.main)), Shown: j.shown, Args: j.req.Args, Kind: j.kind(), Modules: j.modules(), Aliases: j.required(in),
-		Turn: j.program.Turn, Decorated: j.program.Decorated, Signals: j.req.Signals != nil, Room: j.req.Limits.Output, Load: load,
+		Main: process.FileURL(filepath.Join(in.Dir.Work(), j.Main)), Shown: j.Shown, Args: j.req.Args, Kind: j.Kind(), Modules: j.Modules(), Aliases: j.required(in),
+		Turn: j.Program.Turn, Decorated: j.Program.Decorated, Signals: j.req.Signals != nil, Room: j.req.Limits.Output, Load: load,
 	}
-	if in.Variant.Session || j.program.Script {
-		t.Code = j.program.Edited()
+	if j.calls != nil {
+		t.Tools = &toolsTask{Servers: j.req.Tools.Servers(), Answers: in.Dir.Tools(), Required: j.Deps.RequiresTools}
+	}
+	if in.Variant.Session || j.Program.Script {
+		t.Code = j.Program.Edited()
 	}
 	if in.Variant.Session {
 		t.Session = &sessionTask{
-			Script: process.FileURL(filepath.Join(in.Dir.Work(), j.script)), Nonce: j.nonce, Typed: typed(j.main),
-			Value: j.program.Value, Written: j.program.Written, Defaults: j.defaults(),
+			Script: process.FileURL(filepath.Join(in.Dir.Work(), j.script)), Nonce: j.nonce, Typed: program.Typed(j.Main),
+			Value: j.Program.Value, Written: j.Program.Written, Defaults: j.Defaults(),
 		}
 	}
 	return t
 }
 
-// kind returns how Node runs the program. TypeScript, which its users compile to scripts,
-// has no kind, nor has CommonJS that needs a module of Deno's.
-func (j *job) kind() string {
-	ext := path.Ext(j.main)
-	switch {
-	case j.program.Script:
-		return "script"
-	case !typed(j.main) && (j.program.ESM || ext == ".mjs" || j.typeModule && ext == ".js"):
-		return "module"
-	}
-	return ""
-}
-
-// programs returns the program and its files.
-func (j *job) programs() []*jsparse.Program {
-	all := []*jsparse.Program{j.program}
-	for _, p := range j.parsed {
-		all = append(all, p)
-	}
-	return all
-}
-
-// modules returns the modules of Node that the program and its files import.
-func (j *job) modules() (names []string) {
-	for _, p := range j.programs() {
-		for _, i := range p.Imports {
-			if name, ok := deps.NodeModule(i.Specifier); ok {
-				names = append(names, name)
-			}
-		}
-		if p.Requires {
-			names = append(names, "module")
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// imports reports whether the program or its files import a module of Node.
-func (j *job) imports(module string) bool { return slices.Contains(j.modules(), module) }
-
-// workers reports whether the program or its packages may start Workers.
-func (j *job) workers() bool {
-	return j.ready.Uses.Workers || slices.ContainsFunc(j.programs(), func(p *jsparse.Program) bool { return p.Workers }) || j.imports("worker_threads")
-}
-
 // required returns what require finds by the names of the program's configuration.
 func (j *job) required(in *process.Instance) map[string]string {
 	found := map[string]string{}
-	for name, target := range j.aliases {
+	for name, target := range j.Aliases {
 		if at, own := strings.CutPrefix(target, deps.Work); own {
 			target = filepath.Join(in.Dir.Work(), filepath.FromSlash(at))
 		}
 		found[name] = target
-	}
-	return found
-}
-
-// defaults returns sessionTask.Defaults, as link has them for other programs.
-func (j *job) defaults() map[string]string {
-	found := map[string]string{}
-	for _, i := range j.program.Imports {
-		if !i.Static || !deps.Fetched(i.Specifier) {
-			continue
-		}
-		if name, members := j.program.Defaulted(i.Specifier); members {
-			found[i.Specifier] = ""
-		} else if name != "" {
-			found[i.Specifier] = name
-		}
 	}
 	return found
 }

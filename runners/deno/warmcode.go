@@ -13,9 +13,11 @@ import (
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/ending"
 	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/jsparse"
 	"coderunner/runners/deno/process"
+	"coderunner/runners/deno/program"
 )
 
 // Deno loads packages much faster with its databases (see package codecache). A
@@ -41,7 +43,7 @@ func (c *codes) used(v process.Variant, d deps.Dependencies, again bool) {
 		return
 	}
 	making := v
-	making.Making = true
+	making.Making, making.Early = true, nil
 	c.Store.Want(key, func(ctx context.Context, dir string) error {
 		return c.make(ctx, making, d, dir)
 	}, func() {
@@ -53,19 +55,19 @@ func (c *codes) used(v process.Variant, d deps.Dependencies, again bool) {
 // suspect starts a check of a variant's databases after a Deno with them failed.
 func (c *codes) suspect(v process.Variant, d deps.Dependencies) {
 	narrow := v
-	narrow.Narrow = true
+	narrow.Narrow, narrow.Early = true, nil
 	c.Store.Suspect(c.CodeKey(v), func(ctx context.Context) bool {
 		in, end, err := c.load(ctx, narrow, d)
 		if in != nil {
 			in.Leave()
 		}
-		return err == nil && end.runtimeFailed()
+		return err == nil && end.RuntimeFailed()
 	}, func() { c.DropVariant(v) }) // idle processes have them, too
 }
 
 // load runs a program that loads packages. The caller calls leave on the instance, if it
 // is not nil.
-func (c *codes) load(ctx context.Context, v process.Variant, d deps.Dependencies) (*process.Instance, *ending, error) {
+func (c *codes) load(ctx context.Context, v process.Variant, d deps.Dependencies) (*process.Instance, *ending.Ending, error) {
 	in := c.Launch(ctx, v)
 	if err := in.Await(ctx); err != nil {
 		in.Discard()
@@ -77,7 +79,7 @@ func (c *codes) load(ctx context.Context, v process.Variant, d deps.Dependencies
 		in.Discard()
 		return nil, nil, err
 	}
-	j := &job{analysis: analysis{main: main, shown: main, program: jsparse.Plain(loader), deps: d}, leases: c.Leases, binary: v.Binary, ready: &install.Prepared{Packages: v.Ready}, begun: time.Now(), left: makeLimit}
+	j := &job{Analysis: program.Analysis{Main: main, Shown: main, Program: jsparse.Plain(loader), Deps: d}, leases: c.Leases, binary: v.Binary, ready: &install.Prepared{Packages: v.Ready}, begun: time.Now(), left: makeLimit}
 	j.req.Limits = runners.Limits{Memory: v.Memory, Timeout: makeLimit}.WithDefaults()
 	end := j.attend(ctx, in, false)
 	if end == nil {
@@ -100,7 +102,7 @@ func (c *codes) make(ctx context.Context, v process.Variant, d deps.Dependencies
 		return errors.New("no directory of Deno's own for a run")
 	}
 	// A package may end the process while it is loaded.
-	if o := end.outcome(); o.Status != runners.Succeeded && o.Status != runners.Failed || end.runtimeFailed() {
+	if o := end.Outcome(); o.Status != runners.Succeeded && o.Status != runners.Failed || end.RuntimeFailed() {
 		return fmt.Errorf("load the packages: %s", o.Status)
 	}
 	<-in.Process.End()

@@ -101,13 +101,13 @@ new Worker(` + "`" + `
   parentPort.on("message", () => {
     null.x;
   });
-` + "`" + `, { eval: true }).postMessage(1);`, "", "Cannot read properties of null (reading 'x')", "TypeError: Cannot read properties of null (reading 'x')\n    at main.js:6:10"},
+` + "`" + `, { eval: true }).postMessage(1);`, "", "Cannot read properties of null (reading 'x')", "TypeError: Cannot read properties of null (reading 'x')\n    at main.js:3:1"},
 		"of a Blob": {`console.error("mine");
 const work = ` + "`" + `
 onmessage = function work() {
   null.x;
 }` + "`" + `;
-new Worker(URL.createObjectURL(new Blob([work]))).postMessage(1);`, "", "Cannot read properties of null (reading 'x')", "TypeError: Cannot read properties of null (reading 'x')\n    at work (main.js:4:8)"},
+new Worker(URL.createObjectURL(new Blob([work]))).postMessage(1);`, "", "Cannot read properties of null (reading 'x')", "TypeError: Cannot read properties of null (reading 'x')\n    at main.js:6:1"},
 		"of a text without lines": {`console.error("mine");
 const { Worker } = require("worker_threads");
 new Worker("null.x", { eval: true });`, "", "Cannot read properties of null (reading 'x')", "TypeError: Cannot read properties of null (reading 'x')\n    at main.js:3:1"},

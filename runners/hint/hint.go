@@ -16,6 +16,8 @@ import (
 	"sync"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"coderunner/internal/lazyregexp"
 )
 
 //go:embed rows/*.toml
@@ -190,6 +192,28 @@ func (r *Row) replace(message, text string) string {
 	return strings.ReplaceAll(message, r.Begins+r.Has, text)
 }
 
+// Captures returns what stands for each * in the part of a text that has a form, nil if there is
+// none. A form that begins with ^ begins the text, and its last * goes up to a blank.
+func Captures(text, form string) []string {
+	form, begins := strings.CutPrefix(form, "^")
+	parts := strings.Split(form, "*")
+	before, rest, ok := strings.Cut(text, parts[0])
+	if !ok || begins && before != "" {
+		return nil
+	}
+	found := []string{}
+	for i, part := range parts[1:] {
+		if part == "" && i == len(parts)-2 {
+			return append(found, rest[:strings.IndexAny(rest+" ", " \t\n")])
+		}
+		if before, rest, ok = strings.Cut(rest, part); !ok {
+			return nil
+		}
+		found = append(found, before)
+	}
+	return found
+}
+
 // Last returns the end of a traceback of Python, from the line that raised.
 func Last(traceback string) string {
 	if at := besides.FindStringIndex(traceback); at != nil {
@@ -199,7 +223,7 @@ func Last(traceback string) string {
 }
 
 // besides matches where a traceback goes on with other threads and tasks.
-var besides = regexp.MustCompile(`(?m)^(?:Thread|Task)s? .*\(most recent call last\):$`)
+var besides = lazyregexp.New(`(?m)^(?:Thread|Task)s? .*\(most recent call last\):$`)
 
 // fill replaces the placeholders of a text, {name}, by values and by shared texts.
 func (t *Table) fill(text string, values Values) string {

@@ -89,6 +89,25 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestCaptures has texts and forms that they may have.
+func TestCaptures(t *testing.T) {
+	for _, tt := range []struct {
+		text, form string
+		want       []string
+	}{
+		{"Could not find 'a' matching '^1'.", "find '*' matching '*'", []string{"a", "^1"}},
+		{"so: find 'a'", "^find '*'", nil},
+		{"find 'a", "find '*'", nil},
+		{"package not found: @a/b\n  at c", "not found: *", []string{"@a/b"}},
+		{"a imports b, which", "^* imports *, which", []string{"a", "b"}},
+		{"as it is", "as it is", []string{}},
+	} {
+		if got := hint.Captures(tt.text, tt.form); !slices.Equal(got, tt.want) || (got == nil) != (tt.want == nil) {
+			t.Errorf("%q in %q: %q, want %q", tt.form, tt.text, got, tt.want)
+		}
+	}
+}
+
 // TestCases runs the program of each case: with its row it gets the text, and without it
 // another one, or the row is needed no more.
 func TestCases(t *testing.T) {

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"coderunner/internal/notebook"
+	"coderunner/internal/trace"
 	"coderunner/pyodide"
 	"coderunner/runners"
 )
@@ -17,6 +19,7 @@ var errAnalysisLimit = errors.New("the program takes too long to parse")
 
 // analyze parses the program, within the program's time limit.
 func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
+	defer trace.Begin("analyse the program")()
 	ctx, cancel := context.WithTimeoutCause(ctx, j.req.Limits.Timeout, errAnalysisLimit)
 	defer cancel()
 	source := pyodide.Source{Code: j.req.Code, Name: shownName(j.req), Memory: j.req.Limits.Memory}
@@ -30,10 +33,26 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 		source.Files = append(append(source.Files, pyodide.File{Path: f.Path, Data: f.Data}), archived(f)...)
 	}
 	source.Files = append(source.Files, j.sessionModules()...)
+	var found *pyodide.Analysis
+	var err error
 	if j.req.Project != nil {
-		return j.analyzeProject(ctx, source)
+		found, err = j.analyzeProject(ctx, source)
+	} else {
+		found, err = j.engine.rt.Analyze(ctx, source)
 	}
-	return j.engine.rt.Analyze(ctx, source)
+	if err != nil || j.req.Tools == nil {
+		return found, err
+	}
+	others := *found // another run may have the same
+	others.Imports = slices.DeleteFunc(slices.Clone(found.Imports), func(i pyodide.Import) bool { return isTools(i.Name) })
+	others.Members = slices.DeleteFunc(slices.Clone(found.Members), isTools)
+	return &others, nil
+}
+
+// isTools reports whether a module, or a member of one, is what programs call tools by.
+func isTools(name string) bool {
+	rest, ok := strings.CutPrefix(name, "tools")
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == ':')
 }
 
 // maxArchived bounds the entries read of an archive.

@@ -3,10 +3,11 @@ package python
 import (
 	"context"
 	"fmt"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/userland/shell"
 	"coderunner/pyodide"
 	"coderunner/runners"
@@ -27,7 +28,7 @@ func (j *job) explain(ctx context.Context, o ending, res *pyodide.Result) {
 		o.Error.Traceback, o.Error.Line = e.Traceback, e.Line
 		j.advise(ctx, o.Error)
 		p := o.Error.Packages[0]
-		slip := strings.HasPrefix(p.Reason, resolver.NoSuchPackage) || strings.HasPrefix(p.Name, j.suggestion) || strings.HasPrefix(j.suggestion, p.Name)
+		slip := strings.HasPrefix(p.Reason, resolver.NoSuchPackage) || strings.Contains(p.Reason, j.suggestion) || strings.HasPrefix(p.Name, j.suggestion) || strings.HasPrefix(j.suggestion, p.Name)
 		if j.suggestion != "" && o.Error.Hint == "" && slip {
 			o.Error.Hint = "Did you mean: '" + j.suggestion + "'?"
 		}
@@ -101,10 +102,10 @@ func (j *job) hintNeeds(e *runners.Error) map[string]hint.Need {
 }
 
 var (
-	noModule = regexp.MustCompile(`^No module named '([A-Za-z0-9_.]+)'$`)
-	serves   = regexp.MustCompile(`\bserve_forever\(|\brun_simple\(|\buvicorn\.run\(|\.run\([^)\n]*\b(?:debug|host|port)=|\b(?:app|server|socketio)\.run\(`)
-	lacking  = regexp.MustCompile(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named '|\bDo you have )([A-Za-z][\w.-]*)`)
-	imported = regexp.MustCompile(`^ +(?:import|from) (\w+)`)
+	noModule = lazyregexp.New(`^No module named '([A-Za-z0-9_.]+)'$`)
+	serves   = lazyregexp.New(`\bserve_forever\(|\brun_simple\(|\buvicorn\.run\(|\.run\([^)\n]*\b(?:debug|host|port)=|\b(?:app|server|socketio)\.run\(`)
+	lacking  = lazyregexp.New(`(?:\b[Ii]nstall\s+(?:(?:-\S+|the)\s+)*["']?|No module named '|\bDo you have )([A-Za-z][\w.-]*)`)
+	imported = lazyregexp.New(`^ +(?:import|from) (\w+)`)
 )
 
 // module sets the module that is missing and the project that would have it.
@@ -186,4 +187,82 @@ func (j *job) unmet(e *runners.Error) *runners.NotInstalledError {
 	missing := &runners.NotInstalledError{}
 	missing.Add(r.String(), why)
 	return missing
+}
+
+// neededBy finds the package that wants one that cannot be installed in the
+// resolver's reason.
+var neededBy = lazyregexp.New(`\(needed by ([a-z0-9-]+) `)
+
+// wanting returns the package that needs one that cannot be installed, or that
+// itself where the program asks for it: what replaces lxml is of no use to a program
+// that imports python-docx.
+func wanting(project, why string) string {
+	if by := neededBy.FindStringSubmatch(why); by != nil {
+		return by[1]
+	}
+	return project
+}
+
+// refusal returns why a package cannot be installed and what to use instead.
+func refusal(project, why string) string {
+	text := "The package " + project + " cannot be installed: " + why
+	name := wanting(project, why)
+	if other := pypi.Known().Instead[name]; other != "" {
+		text += "\nInstead of " + name + ", use " + other + "."
+	}
+	return text
+}
+
+// importedBy returns the module that the last line of a traceback imports, or "".
+func importedBy(traceback string) string {
+	_, line, _ := strings.Cut(strings.TrimPrefix(hint.Last(traceback), "\n"), "\n")
+	if m := imported.FindStringSubmatch(line); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// advise adds to the error of packages that cannot be installed what the program
+// could use instead, and, for whoever runs the server, what to set.
+func (j *job) advise(ctx context.Context, e *runners.Error) {
+	var use, ours []string
+	instead := pypi.Known().Instead
+	lock := j.engine.lock
+	unreachable := j.engine.resolver.BaseUnreachable() != ""
+	for _, p := range e.Packages {
+		if r, err := requirement.Parse(p.Name); err == nil && strings.Contains(p.Reason, resolver.NotFetched) {
+			ours, unreachable = append(ours, r.Name), true
+		}
+	}
+	for _, p := range e.Packages {
+		r, err := requirement.Parse(p.Name)
+		if err != nil {
+			continue
+		}
+		name := wanting(r.Name, p.Reason)
+		if module := importedBy(e.Traceback); module != "" {
+			named := imports.Project(module, lock.ByImport).Name
+			if instead[named] != "" && (name == r.Name || named != r.Name && instead[name] == "") {
+				name = named // not what that wants
+			}
+		}
+		other := instead[name]
+		for unreachable && instead[other] != "" {
+			if _, built := lock.ByName[other]; !built || j.engine.resolver.Indexed(ctx, other) {
+				break
+			}
+			other = instead[other] // it cannot be installed either
+		}
+		if one := fmt.Sprintf("instead of %s, use %s", name, other); other != "" && !slices.Contains(use, one) {
+			use = append(use, one)
+		}
+	}
+	if len(use) > 0 {
+		hint := strings.Join(use, "; ") + "."
+		e.Hint = strings.ToUpper(hint[:1]) + hint[1:]
+	}
+	if len(ours) > 0 {
+		e.Hint = strings.TrimSpace(fmt.Sprintf("%s\nFor whoever runs the server: PYODIDE_PACKAGE_BASE_URL can name another place with Pyodide's builds of %s.",
+			e.Hint, strings.Join(ours, ", ")))
+	}
 }

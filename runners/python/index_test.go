@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"coderunner/cache"
-	"coderunner/internal/machine/memfs"
 	"coderunner/internal/versions"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
@@ -253,8 +252,8 @@ func (x *index) newRunner(b base, offline bool, dir string) *Runner {
 	}
 	done := make(chan struct{})
 	close(done)
-	e := &engine{rt: rt, lock: b.lock, resolver: res, snapshots: snapshots.New(rt, c, r.log, true)}
-	e.files = sync.OnceValues(func() (*memfs.FS, error) { return e.newFiles(r.cfg.Policy) })
+	e := &engine{rt: rt, lock: b.lock, resolver: res, own: res, snapshots: snapshots.New(rt, c, r.log, true)}
+	e.files = r.filesOf(rt)
 	r.open = &opening{done: done, engine: e, waiters: map[*runners.ProgressFunc]bool{}}
 	x.t.Cleanup(func() {
 		r.cancel()

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"coderunner/internal/netpolicy"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
 	"coderunner/runners"
@@ -27,7 +26,7 @@ type job struct {
 	stderr *runners.Capture
 	in     *pyodide.Interp // nil before start
 	procs  *process.Table  // of the program, nil before start
-	net    *netpolicy.Run  // what it may reach, nil before start
+	net    process.Network // what it may reach, nil before start
 
 	suggestion string // the module that it may have meant
 	uncalled   bool   // it listened, and nobody called
@@ -94,6 +93,9 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	files, err := requirement.ReadFiles(fileReader(req))
 	if err != nil {
 		return nil, runners.BadArgument("files", "have requirements that cannot be read: %v.", err)
+	}
+	if v := req.Project; v != nil && !v.Isolated() && len(files.Requirements)+len(files.Constraints) == 0 {
+		files = requirement.ReadAdvice(v, v.Dir)
 	}
 	pk := install.New(locked)
 	pk.Progress, pk.Code, pk.Files, pk.Timeout = req.Progress, req.Code, files, req.Limits.Timeout

@@ -10,19 +10,21 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/internal/netpolicy"
+	"coderunner/internal/trace"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
 	"coderunner/runners/python/process"
-	"coderunner/runners/python/site"
+	"coderunner/runners/toolbox"
 )
 
 // start makes the interpreter j.in, which stays nil on error.
 func (j *job) start(ctx context.Context) (err error) {
+	defer trace.Begin("make an interpreter")()
 	begun := time.Now()
 	defer func() { j.pk.Spent(begun) }()
 	env := hostdirs.Environment(j.r.cfg.Policy)
-	env["LD_LIBRARY_PATH"] = site.SharedLibraries + ":" + pyodide.SitePackages // as upstream
+	env["LD_LIBRARY_PATH"] = libraryPath
 	o := pyodide.Options{
 		From:   j.snapshot,
 		Memory: j.req.Limits.Memory,
@@ -31,7 +33,7 @@ func (j *job) start(ctx context.Context) (err error) {
 		Stderr: j.stderr,
 		Env:    env,
 	}
-	if err := j.makeProcesses(&o); err != nil {
+	if err := j.makeProcesses(ctx, &o); err != nil {
 		return err
 	}
 	if j.continued == nil {
@@ -47,7 +49,7 @@ func (j *job) newProcesses() error {
 	if err != nil {
 		return err
 	}
-	j.procs, err = process.New(files.Clone(j.req.Limits.Memory), j.r.log, nil)
+	j.procs, err = process.New(files.Clone(j.req.Limits.Memory), j.r.log, j.r.cfg.Guests, nil)
 	return err
 }
 
@@ -62,27 +64,34 @@ func (j *job) program() process.Program {
 
 // makeProcesses makes the table of the program's processes, with the main one as
 // the options' own.
-func (j *job) makeProcesses(o *pyodide.Options) error {
+func (j *job) makeProcesses(ctx context.Context, o *pyodide.Options) error {
 	if j.live != nil {
 		j.procs = j.live.procs
 	} else if err := j.newProcesses(); err != nil {
 		return err
 	}
-	if err := j.procs.Begin(j.program(), shownName(j.req)); err != nil {
+	j.procs.Hold = func() (release func()) { return j.in.Hold() }
+	err := j.procs.Offer(toolbox.New(ctx, &j.req, j.procs.Hold))
+	if err == nil {
+		err = j.procs.Begin(j.program(), shownName(j.req))
+	}
+	if err != nil {
 		return err
 	}
 	o.FS, o.Process, o.Calls = j.procs.FS, j.procs.Main, j.calls()
-	j.net = j.r.connect(j.procs, j.req.AskHolding(func() (release func()) { return j.in.Hold() }), o)
+	if j.live == nil {
+		j.procs.Intercept(j.r.cfg.Network.Intercept, j.req.Session.Placeholders())
+	}
+	j.net = j.r.connect(ctx, j.procs, j.req.AskHolding(j.procs.Hold), o)
 	return nil
 }
 
 // connect gives a program its network, if the policy allows any or the user can be
 // asked.
-func (r *Runner) connect(t *process.Table, ask netpolicy.AskFunc, o *pyodide.Options) *netpolicy.Run {
-	policy, network := r.cfg.Policy.Network(), r.cfg.Network
-	network.Ask = ask
-	run := policy.NewRun(network)
-	t.Connect(run, policy.Any() || ask != nil, network.Intercept, o)
+func (r *Runner) connect(ctx context.Context, t *process.Table, ask netpolicy.AskFunc, o *pyodide.Options) process.Network {
+	policy := r.cfg.Policy.Network()
+	run := r.network(ctx, policy, ask, t.Interceptor)
+	t.Connect(run, policy.Any() || ask != nil, o)
 	return run
 }
 
@@ -112,7 +121,7 @@ func (j *job) openHostDirs() (err error) {
 	if j.live != nil {
 		return nil
 	}
-	if j.host, err = hostdirs.Open(j.r.cfg.Policy, j.r.cfg.Cache.Root()); err != nil {
+	if j.host, err = j.r.openHostDirs(); err != nil {
 		return err
 	}
 	snapshot := j.release

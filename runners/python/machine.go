@@ -10,13 +10,13 @@ import (
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/machine/netstack"
-	"coderunner/internal/netpolicy"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
 	"coderunner/runners/python/process"
 	"coderunner/runners/python/resolver"
 	"coderunner/runners/python/site"
+	"coderunner/runners/toolbox"
 )
 
 // Machine is what a program of another language runs on: files, a network, and a table
@@ -26,7 +26,7 @@ import (
 type Machine struct {
 	FS      *memfs.FS
 	Kernel  *kernel.Kernel
-	Network *netpolicy.Run
+	Network process.Network
 
 	r       *Runner
 	o       MachineOptions
@@ -52,6 +52,9 @@ type MachineOptions struct {
 	// the program computes.
 	Program func() (req runners.Request, commands []string)
 
+	// Placeholders are those of the session that the program continues.
+	Placeholders map[string]string
+
 	// Hold stops the program's clock until release is called.
 	Hold func() (release func())
 }
@@ -64,15 +67,20 @@ func (r *Runner) Machine(ctx context.Context, o MachineOptions) (m *Machine, err
 		return nil, err
 	}
 	m = &Machine{r: r, o: o, ctx: ctx, FS: files.Clone(o.Request.Limits.WithDefaults().Memory)}
-	if m.procs, err = process.New(m.FS, r.log, m.missing); err != nil {
+	if m.procs, err = process.New(m.FS, r.log, r.cfg.Guests, m.missing); err != nil {
+		return nil, err
+	}
+	m.procs.Hold = o.Hold
+	if err := m.procs.Offer(toolbox.New(ctx, &o.Request, o.Hold)); err != nil {
 		return nil, err
 	}
 	m.Kernel, m.procs.Ready = m.procs.Kernel, m.ready
+	m.procs.Intercept(r.cfg.Network.Intercept, o.Placeholders)
 	network := pyodide.Options{Env: map[string]string{}}
-	m.Network = r.connect(m.procs, o.Request.Ask, &network)
+	m.Network = r.connect(ctx, m.procs, o.Request.Ask, &network)
 	m.sockets = netstack.New(netstack.Options{Outside: network.Network, Refused: network.Refused, Reserve: m.FS.Reserve, Unreserve: m.FS.Unreserve})
 	m.procs.Sockets = func() *netstack.Stack { return m.sockets }
-	if m.host, err = hostdirs.Open(r.cfg.Policy, r.cfg.Cache.Root()); err == nil {
+	if m.host, err = r.openHostDirs(); err == nil {
 		err = m.host.Mount(hostMounts{m.FS})
 	}
 	if err == nil && len(o.Request.Packages) > 0 {
@@ -84,6 +92,9 @@ func (r *Runner) Machine(ctx context.Context, o MachineOptions) (m *Machine, err
 	}
 	return m, nil
 }
+
+// Placeholders returns the variables by which the program uses secrets.
+func (m *Machine) Placeholders() map[string]string { return m.procs.Placeholders() }
 
 // Close ends the processes that are left.
 func (m *Machine) Close() {

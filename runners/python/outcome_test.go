@@ -39,6 +39,22 @@ func TestStatusIsTheHosts(t *testing.T) {
 	}
 }
 
+// TestNestedBlocks has 900 blocks in one another, half a megabyte of spaces, refused soon.
+func TestNestedBlocks(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	var code strings.Builder
+	for i := range 900 {
+		code.WriteString(strings.Repeat(" ", i) + "if 1:\n")
+	}
+	o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: code.String() + strings.Repeat(" ", 900) + "print(1)", Limits: runners.Limits{Timeout: time.Minute}})
+	if err != nil || o.Error == nil || !strings.Contains(o.Error.Message, "too many levels of indentation") {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	if o.Usage.CPUMS > 1500 { // 200 when nothing else runs; with a search for commands that went back at each space, 3,000
+		t.Errorf("it took %d ms of the processor", o.Usage.CPUMS)
+	}
+}
+
 // TestRounds has a recursion through two functions: the rounds are counted, and the
 // error is there.
 func TestRounds(t *testing.T) {

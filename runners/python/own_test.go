@@ -1,10 +1,14 @@
 package python
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	view "coderunner/internal/project"
 	"coderunner/internal/sample"
 	"coderunner/runners"
 	"coderunner/runners/python/wheel/wheeltest"
@@ -162,6 +166,41 @@ func TestRequirementFiles(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), "requirements.txt, line 2: the option --index-url is not supported") {
 		t.Errorf("an option: %v", err)
+	}
+}
+
+// TestProjectAdvice has the files of a project bind the versions of what a program imports,
+// where they can.
+func TestProjectAdvice(t *testing.T) {
+	x := newIndex(t)
+	x.module("alpha", "1.0", "beta")
+	x.module("alpha", "2.0")
+	x.module("beta", "1.0")
+	r := x.newRunner(base{}, false, t.TempDir())
+	for _, test := range []struct{ name, text, want, note string }{
+		{"requirements.txt", "-e .\nalpha<2\nnowhere==1\n???\n", "alpha 1.0, beta 1.0", ""},
+		{"app/requirements.txt", "alpha[extra]==1.0\n", "alpha 1.0, beta 1.0", ""},
+		{"pyproject.toml", "[project]\ndependencies = ['alpha<2']\n", "alpha 1.0, beta 1.0", ""},
+		{"requirements.txt", "alpha==1.5\n", "alpha 2.0", "the project asks for"},
+		{"requirements.txt", "alpha\nbeta==9", "alpha 2.0", ""},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{test.name: test.text, "app/main.py": ""} {
+			path := filepath.Join(dir, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v, err := view.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		v.Dir, v.Program = "app", "app/main.py"
+		o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: "import alpha\nalpha.version", Filename: "main.py", Project: v})
+		if err != nil || o.Status != runners.Succeeded || installed(o) != test.want || !strings.Contains(o.Note, test.note) || (o.Note == "") != (test.note == "") {
+			t.Errorf("%s %q: %v %+v, want %s and the note %q", test.name, test.text, err, o, test.want, test.note)
+		}
 	}
 }
 

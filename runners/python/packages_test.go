@@ -11,6 +11,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/python/wheel/wheeltest"
+	"coderunner/runners/runnertest"
 )
 
 func pure(name, version string, files map[string]string, requires ...string) wheeltest.Wheel {
@@ -101,6 +102,7 @@ func TestWithoutNatives(t *testing.T) {
 	}
 }
 
+// TestPrograms has programs in the format of package runnertest, and packages for them.
 func TestPrograms(t *testing.T) {
 	x := newIndex(t)
 	x.module("alpha", "1.0")
@@ -111,50 +113,24 @@ func TestPrograms(t *testing.T) {
 	x.add(pure("broken", "1.0", map[string]string{"broken.py": "x = 1", "broken_2.py": "print 'old'", "deepest/x.py": "y = 3", "deep.py": strings.Repeat("(", 5000)}))
 	x.add(pure("shadow", "1.0", map[string]string{"json.py": "x = 'shadow'", "micropip/__init__.py": "x = 'shadow'", "shadow.py": ""}))
 	r := x.newRunner(base{}, false, t.TempDir())
-	for _, test := range []struct{ what, code, want string }{
-		{"script block", "# /// script\n# requires-python = '>=3.12'\n# dependencies = ['alpha<2']\n# ///\nimport alpha; alpha.version", "'1.0'"},
-		{"alias", "import dotenv; dotenv.x", "'alias'"},
-		{"shared name", "import google.thing; google.thing.x", "'shared'"},
-		{"a namespace alone", "# /// script\n# dependencies = ['google-thing']\n# ///\nimport google, google.thing\ngoogle.thing.x", "'shared'"},
-		{"in a function", "def f():\n  import alpha\n  return alpha.version\nf()", "'2.0'"},
-		{"optional and there", "try:\n  import alpha\nexcept ImportError:\n  alpha = None\nalpha.version", "'2.0'"},
-		{"optional and not there", "try:\n  import nowhere\nexcept ImportError:\n  nowhere = 'none'\nimport alpha\nnowhere, alpha.version", "('none', '2.0')"},
-		{"all optional", "try:\n  import nowhere\nexcept ImportError:\n  nowhere = 'none'\nnowhere", "'none'"},
-		{"module that does not compile", "import broken\ntry:\n  import broken_2\nexcept SyntaxError:\n  broken.x = 2\nbroken.x", "2"},
-		{"read-only", "import alpha\ntry:\n  open(alpha.__file__, 'w')\nexcept OSError as e:\n  x = e.strerror\nx", "'Read-only file system'"},
-		{"bytecode", "import alpha\nalpha.__cached__.rpartition('/')[2], __import__('os').path.exists(alpha.__cached__)", "('alpha.cpython-314.pyc', True)"},
-		{"nothing is shadowed", "import shadow, json, micropip\nhasattr(json, 'x'), hasattr(micropip, 'x')", "(False, False)"},
-		{"a package's second module", "import broken\nfrom broken import x\nimport deepest.x as d\nd.y", "3"},
-		{"metadata", "import importlib.metadata as m, alpha; m.version('alpha')", "'2.0'"},
-		{"micropip", "import micropip\nawait micropip.install('alpha<2')\nimport alpha\nalpha.version", "'1.0'"},
-		{"micropip, not awaited", "import micropip\nmicropip.install(['alpha', 'beta'])\nimport alpha, beta\nalpha.version, sorted(micropip.list())", "('2.0', ['alpha', 'beta'])"},
-		{"micropip leaves imports to us", "import micropip, alpha\nalpha.version", "'2.0'"},
-		{"micropip, one of two", "import micropip, sys\nif len(sys.argv) > 1:\n  micropip.install('alpha<2')\nelse:\n  micropip.install('alpha>=2')\nimport alpha, beta\nalpha.version, beta.version", "('2.0', '1.0')"},
-		{"micropip and the other", "import micropip, sys\nif len(sys.argv) > 1:\n  micropip.install('alpha>=2')\nelse:\n  micropip.install('alpha<2')\nimport alpha\nalpha.version", "'1.0'"},
-		{"micropip twice", "import micropip\nmicropip.install('alpha<2')\nmicropip.install('alpha')\nmicropip.list()['alpha'].version", "'1.0'"},
-		{"micropip refuses", "import micropip\ntry:\n  micropip.install('nowhere>3')\nexcept ValueError as e:\n  x = str(e).splitlines()[1][:46]\nx", "'nowhere>3: there is no package of this name on'"},
-		{"micropip contradicts", "import micropip\nmicropip.install('alpha<2')\ntry:\n  micropip.install('alpha>=2')\nexcept ValueError as e:\n  x = str(e)\nx", `"Requested 'alpha>=2', but alpha==1.0 is already installed"`},
-		{"micropip and nonsense", "import micropip\ntry:\n  micropip.install('a b')\nexcept ValueError as e:\n  x = 'not a Python requirement' in str(e)\nx", "True"},
-	} {
-		t.Run(test.what, func(t *testing.T) {
-			packages := []string(nil)
-			if test.what == "nothing is shadowed" {
-				packages = []string{"shadow"}
-			}
-			value(t, run(t, r, test.code, packages...), test.want)
-		})
-	}
-	o, err := r.Run(context.Background(), runners.Request{
-		Language: runners.Python, Code: "import beta, helper\nbeta.x + helper.x",
-		Files: []runners.File{{Path: "beta.py", Data: []byte("x = 1")}, {Path: "helper/__init__.py", Data: []byte("import alpha\nx = 2")}},
-	})
+	cases, err := runnertest.Load(os.DirFS("testdata"), "programs")
 	if err != nil {
 		t.Fatal(err)
 	}
-	value(t, o, "3")
-	if got := installed(o); got != "alpha 2.0" {
-		t.Errorf("packages are %s, want alpha 2.0: beta is a file of the request, helper imports alpha", got)
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			o, err := r.Run(t.Context(), c.Request(runners.Python))
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrong, err := c.Check(runners.Python, o)
+			if err != nil || len(wrong) > 0 {
+				t.Errorf("%s\n%v %v\nthe outcome: %+v, error %+v", c.Promise, wrong, err, o, o.Error)
+			}
+		})
 	}
+	// Others have imported it before: it is compiled.
+	value(t, run(t, r, "import alpha\nalpha.__cached__.rpartition('/')[2], __import__('os').path.exists(alpha.__cached__)"), "('alpha.cpython-314.pyc', True)")
 	refused(t, run(t, r, "import nowhere.inside"), "nowhere", "give its name in packages")
 }
 

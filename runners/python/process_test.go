@@ -210,6 +210,11 @@ func TestProcessLimits(t *testing.T) {
 		t.Errorf("memory: %+v %+v %+v %s", o.Result, o.Error, o.Usage, o.Stderr)
 	}
 
+	o = limited(head+"os.system('while :; do x+=xxxxxxxx$x; done')", runners.Limits{Memory: 100 << 20})
+	if o.Status != runners.OutOfMemory {
+		t.Errorf("a shell's memory: %s %+v", o.Status, o.Error)
+	}
+
 	o = limited(head+"ps = []\nwhile True: ps.append(subprocess.Popen(['sleep', '60']))", runners.Limits{})
 	if o.Status != runners.Failed || o.Error.Type != "BlockingIOError" || !strings.Contains(o.Error.Message, "at most 64 processes") {
 		t.Errorf("a bomb: %s %+v", o.Status, o.Error)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/notebook"
 	views "coderunner/internal/project"
 	"coderunner/pyodide"
@@ -34,7 +34,7 @@ type sources struct {
 }
 
 // mentioned matches names of Python files in a text, which a program may start.
-var mentioned = regexp.MustCompile(`[\w./-]+\.(?:py|ipynb)\b`)
+var mentioned = lazyregexp.New(`[\w./-]+\.(?:py|ipynb)\b`)
 
 // newSources returns the sources of a program with a text.
 func newSources(view *views.View, code string) *sources {

@@ -40,14 +40,19 @@ package python
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
 	"sync"
 
 	"go.uber.org/zap"
 
 	"coderunner/cache"
+	"coderunner/internal/builder"
 	"coderunner/internal/fetch"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/netpolicy"
+	"coderunner/internal/order"
 	"coderunner/internal/pool"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
@@ -83,6 +88,15 @@ type Config struct {
 	// limits: see [pyodide.Config].
 	Compile func(ctx context.Context, dir string, memory int64) error
 
+	// Host, if not nil, does what needs the network or writes to the cache, and neither is
+	// used here: Cache, Index, PackageBase and NPMRegistry are not needed then, but where the
+	// cache is, which programs never write to.
+	Host      Host
+	CacheRoot string
+
+	// Guests are other languages, which processes start as commands; nil: there are none.
+	Guests process.Guests
+
 	// MaxIdle bounds the idle interpreters, see [pyodide.Config].
 	MaxIdle int
 
@@ -94,17 +108,20 @@ type Config struct {
 type Runner struct {
 	cfg    Config
 	fetch  *fetch.Client
+	places *resolver.Resolver // before the runtime is open: it knows the registries
 	log    *zap.Logger
 	ctx    context.Context // of background work
 	cancel context.CancelFunc
 
+	bin          func() (fs.FS, error)     // what /bin shows
 	machineFiles func() (*memfs.FS, error) // what programs of other languages find, without Python's library
 
 	sessions *pool.Pool[string, *live] // by the session's key
 
-	mu     sync.Mutex
-	closed bool
-	open   *opening
+	mu       sync.Mutex
+	closed   bool
+	open     *opening
+	confined Confined // nil: packages' code runs here
 }
 
 var _ runners.Runner = (*Runner)(nil)
@@ -113,22 +130,39 @@ var _ runners.Runner = (*Runner)(nil)
 type engine struct {
 	rt        *pyodide.Runtime
 	lock      *lockfile.Lock
-	resolver  *resolver.Resolver
+	resolver  packages
+	own       *resolver.Resolver // the same, nil with a Host
+	dir       string             // of Pyodide's files
 	snapshots *snapshots.Store
+	rest      *builder.Builder          // of what no import has needed yet; nil where the process ends soon
 	files     func() (*memfs.FS, error) // what all programs find when they begin
 }
 
-// newFiles returns what all programs find when they begin.
-func (e *engine) newFiles(p runners.Policy) (*memfs.FS, error) {
-	fsys, err := process.NewFiles(p)
-	if err == nil {
-		err = e.rt.MountLibrary(fsys)
+// newFiles returns what all programs find when they begin, without Python's library.
+func (r *Runner) newFiles() (*memfs.FS, error) {
+	bin, err := r.bin()
+	if err != nil {
+		return nil, err
 	}
-	return fsys, err
+	return process.NewFiles(r.cfg.Policy, bin)
+}
+
+// filesOf returns what returns the same with the library of a runtime.
+func (r *Runner) filesOf(rt *pyodide.Runtime) func() (*memfs.FS, error) {
+	return sync.OnceValues(func() (*memfs.FS, error) {
+		fsys, err := r.newFiles()
+		if err == nil {
+			err = rt.MountLibrary(fsys)
+		}
+		return fsys, err
+	})
 }
 
 // close frees the engine. No run may be in progress.
 func (e *engine) close() error {
+	if e.rest != nil {
+		e.rest.Close()
+	}
 	return errors.Join(e.snapshots.Close(), e.rt.Close())
 }
 
@@ -145,15 +179,20 @@ type opening struct {
 
 // New returns a Runner. It checks the configuration and fetches nothing.
 func New(c Config) (*Runner, error) {
-	if _, err := resolver.New(resolver.Config{Cache: c.Cache, Index: c.Index, Base: c.PackageBase}); err != nil {
+	places, err := resolver.New(resolver.Config{Cache: c.Cache, Index: c.Index, Base: c.PackageBase})
+	if err != nil {
 		return nil, err
 	}
-	r := &Runner{cfg: c, log: c.Log, fetch: fetch.New(c.Cache, fetch.Options{Offline: c.Offline})}
+	r := &Runner{cfg: c, places: places, log: c.Log, fetch: fetch.New(c.Cache, fetch.Options{Offline: c.Offline})}
+	if c.Host == nil {
+		r.cfg.CacheRoot = c.Cache.Root()
+	}
 	if r.log == nil {
 		r.log = zap.NewNop()
 	}
 	r.sessions = newSessions(r.log)
-	r.machineFiles = sync.OnceValues(func() (*memfs.FS, error) { return process.NewFiles(c.Policy) })
+	r.bin = sync.OnceValues(func() (fs.FS, error) { return process.Bin(c.Guests) })
+	r.machineFiles = sync.OnceValues(r.newFiles)
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	return r, nil
 }
@@ -193,4 +232,36 @@ func parseAll(packages []string) ([]requirement.Requirement, error) {
 		reqs = append(reqs, r)
 	}
 	return reqs, nil
+}
+
+// Lock prepares the packages of a request's program, as Run would, and does not run
+// it. See [runners.Runner]. Of micropip.install's requirements only literal ones
+// are known.
+func (r *Runner) Lock(ctx context.Context, req runners.Request) (*runners.Locked, error) {
+	j, err := r.job(req)
+	if err != nil {
+		return nil, err
+	}
+	j.pk.Only = true
+	o, err := j.do(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Status == runners.NotInstalled:
+		return nil, &runners.NotInstalledError{Packages: o.Error.Packages}
+	case o.Status == runners.Cancelled:
+		return nil, context.Cause(ctx)
+	case o.Status != runners.Succeeded:
+		return nil, fmt.Errorf("analyse the program: %s: %s", o.Status, o.Error.Message)
+	}
+	lock := []requirement.Locked{}
+	for _, p := range o.Packages {
+		lock = append(lock, requirement.Locked{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256})
+	}
+	order.By(lock, func(a, b requirement.Locked) int { return strings.Compare(a.Name, b.Name) })
+	text, err := requirement.WriteLock(req.Code, lock)
+	if err != nil {
+		return nil, runners.BadArgument("code", "cannot take a lock: %v.", err)
+	}
+	return &runners.Locked{Text: text, Packages: o.Packages}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/trace"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/hostdirs"
@@ -25,7 +26,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if err != nil {
 		return nil, err
 	}
-	ctx, release := r.cfg.Cache.Hold(ctx)
+	ctx, release := r.hold(ctx)
 	defer release()
 	return j.do(ctx)
 }
@@ -79,24 +80,48 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if j.pk.Only {
 		return j.printed(runners.Succeeded, 0).Outcome, nil
 	}
-	j.chooseSnapshot(ctx, found)
+	if err := j.chooseSnapshot(ctx, found); err != nil {
+		return nil, err
+	}
 	res, err := j.execute(ctx, found)
 	if err != nil {
 		return nil, err
 	}
+	j.engine.compileRest(slices.Collect(maps.Values(j.pk.Current().Installed)))
 	o := j.outcome(ctx, res)
 	o.Reached(j.net)
 	return o, nil
 }
 
 // chooseSnapshot looks for a snapshot with the program's imports to run on, unless
-// a session has its own.
-func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
-	if j.live != nil || j.snapshot != nil {
-		return
-	}
+// a session has its own. Without one, what the imports run is compiled.
+func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) error {
 	begun := time.Now()
-	defer func() { j.pk.Spent(begun) }()
+	r := j.recipe(found)
+	fit := len(r.Modules) > 0 && !j.brings && !j.pip.Used && j.live == nil && j.snapshot == nil
+	if fit {
+		if z, release := j.engine.snapshots.Ready(ctx, r, j.needs()); z != nil {
+			j.snapshot, j.release = z, release
+			j.pk.Spent(begun)
+			return nil
+		}
+	}
+	j.pk.Spent(begun)
+	if err := j.pk.Compile(ctx, found); err != nil || !fit {
+		return err
+	}
+	defer j.pk.Spent(time.Now())
+	r.Mounts = j.pk.Mounts()
+	z, release, failed := j.findSnapshot(ctx, r)
+	if z != nil {
+		j.snapshot, j.release = z, release
+	}
+	j.ahead = z == nil && !failed
+	return nil
+}
+
+// recipe returns what a snapshot with the program's imports is made of.
+func (j *job) recipe(found *pyodide.Analysis) snapshots.Recipe {
 	r := snapshots.Recipe{Mounts: j.pk.Mounts()}
 	for _, w := range found.Imports {
 		if !w.Optional {
@@ -118,14 +143,8 @@ func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) {
 			}
 		}
 	}
-	if len(r.Modules) > 0 && !j.brings && !j.pip.Used {
-		slices.Sort(r.Modules)
-		z, release := j.engine.snapshots.Find(ctx, r, j.needs(), j.req.Limits.Timeout)
-		if z != nil {
-			j.snapshot, j.release = z, release
-		}
-		j.ahead = z == nil && !j.engine.snapshots.Builder.Failed(r.Key())
-	}
+	slices.Sort(r.Modules)
+	return r
 }
 
 func (j *job) needs() snapshots.Needs {
@@ -154,6 +173,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	}
 	unnote := j.procs.Note(j.procs.Main, j.in)
 	ended := j.req.Signals.Pass(j.signal)
+	running := trace.Begin("the program")
 	res, left, err := j.procs.Run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
 		return j.in.Run(ctx, pyodide.Program{
 			Code:        j.req.Code,
@@ -167,6 +187,8 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 			Session:     j.continued != nil,
 		})
 	})
+	_ = j.procs.Offer(nil) // what is left has no tools; it never fails
+	running()
 	ended()
 	unnote()
 	j.uncalled = j.in.Sockets().Uncalled()

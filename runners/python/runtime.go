@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"sync"
 
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
-	"coderunner/internal/machine/memfs"
+	"coderunner/internal/builder"
+	"coderunner/internal/trace"
 	"coderunner/internal/versions"
 	"coderunner/pyodide"
+	"coderunner/pyodide/codestore"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/resolver"
@@ -71,34 +73,49 @@ func (r *Runner) Missing(ctx context.Context) []string {
 	if err != nil {
 		return nil // a run says why
 	}
-	return e.resolver.Missing(ctx)
+	return e.own.Missing(ctx)
 }
 
 // start fetches Pyodide and opens it.
 func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*engine, error) {
-	dir, err := r.fetch.NPM(ctx, versions.Pyodide(r.cfg.NPMRegistry), func(done, total int64) {
-		progress(runners.Progress{Phase: "download", Item: "pyodide " + versions.PyodideVersion, Done: done, Total: max(total, 0)})
-	})
+	defer trace.Begin("open Pyodide")()
+	var dir string
+	var err error
+	if h := r.cfg.Host; h != nil {
+		dir, err = h.Runtime(ctx)
+	} else {
+		dir, err = r.fetch.NPM(ctx, versions.Pyodide(r.cfg.NPMRegistry), func(done, total int64) {
+			progress(runners.Progress{Phase: "download", Item: "pyodide " + versions.PyodideVersion, Done: done, Total: max(total, 0)})
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
 	e := &engine{}
 	var reading errgroup.Group // concurrent with opening the runtime
 	reading.Go(func() (err error) {
+		defer trace.Begin("read Pyodide's lock file")()
 		e.lock, err = lockfile.Read(filepath.Join(dir, versions.PyodideLock))
 		return err
 	})
-	rt, err := pyodide.Open(ctx, pyodide.Config{
+	config := pyodide.Config{
 		Module:   filepath.Join(dir, versions.PyodideWasm),
 		Stdlib:   filepath.Join(dir, versions.PyodideStdlib),
 		Identity: "pyodide " + versions.PyodideIntegrity, // verified by the cache
-		Store:    r.cfg.Cache,
 		Compile:  r.cfg.Compile,
 		MaxIdle:  r.cfg.MaxIdle,
 		Progress: func(p pyodide.Progress) {
 			progress(runners.Progress{Phase: p.Phase, Item: p.Item, Done: p.Done, Total: p.Total})
 		},
-	})
+		Unlaid: func(module string, l codestore.Layout) {
+			r.log.Warn("machine code is not laid out anew, and slower", zap.String("module", module),
+				zap.String("reason", l.Refused), zap.Int("functions", l.Functions), zap.Int("kept", l.Kept))
+		},
+	}
+	if config.Store = r.cfg.Cache; r.cfg.Host != nil {
+		config.Store, config.Prepare = r.cfg.Host, r.cfg.Host.Library
+	}
+	rt, err := pyodide.Open(ctx, config)
 	if lerr := reading.Wait(); lerr != nil && err == nil {
 		err = errors.Join(lerr, rt.Close())
 	}
@@ -106,14 +123,24 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		return nil, err
 	}
 	e.rt = rt
-	e.files = sync.OnceValues(func() (*memfs.FS, error) { return e.newFiles(r.cfg.Policy) })
-	e.resolver, err = resolver.New(resolver.Config{
-		Cache: r.cfg.Cache, Fetch: r.fetch, Trusted: trusted.Interpreters{Runtime: e.rt}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
+	e.files = r.filesOf(e.rt)
+	if r.cfg.Host != nil {
+		e.resolver, e.snapshots = r.cfg.Host, snapshots.New(e.rt, nil, r.log, false)
+		return e, nil
+	}
+	e.own, err = resolver.New(resolver.Config{
+		Cache: r.cfg.Cache, Fetch: r.fetch, Trusted: builds{trusted.Interpreters{Runtime: e.rt}, r}, Lock: e.lock, Index: r.cfg.Index, Base: r.cfg.PackageBase,
 	})
 	if err != nil {
 		return nil, errors.Join(err, e.rt.Close())
 	}
-	e.snapshots = snapshots.New(e.rt, r.cfg.Cache, r.log, r.cfg.MaxIdle == 0) // a server has MaxIdle > 0
+	e.resolver, e.dir = e.own, dir
+	if r.cfg.MaxIdle > 0 { // a server
+		e.rest = builder.New(builder.Options{
+			Cache: r.cfg.Cache, Kind: "bytecode", MaxEntries: maxBytecode, MaxBytes: maxBytecodeBytes, MaxFailures: 1, Log: r.log,
+		})
+	}
+	e.snapshots = snapshots.New(e.rt, r.cfg.Cache, r.log, e.rest == nil)
 	return e, nil
 }
 
@@ -158,8 +185,14 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 	if err != nil {
 		return err
 	}
-	if _, err := e.resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: progress}); err != nil {
+	set, err := e.resolver.Prepare(ctx, resolver.Request{Requirements: reqs, Progress: progress})
+	if err != nil {
 		return err
+	}
+	for i := range set.Packages {
+		if err := e.own.Rest(ctx, &set.Packages[i], progress); err != nil {
+			return err
+		}
 	}
 	// A first interpreter shows that the runtime works.
 	in, err := e.rt.New(ctx, pyodide.Options{})
@@ -167,4 +200,19 @@ func (r *Runner) Warm(ctx context.Context, packages []string, progress runners.P
 		return err
 	}
 	return in.Close()
+}
+
+// The bounds of bytecode on disk.
+const (
+	maxBytecode      = 1000 // parts of packages
+	maxBytecodeBytes = 2 << 30
+)
+
+// compileRest compiles in the background what the packages have beyond what was imported.
+func (e *engine) compileRest(packages []resolver.Package) {
+	for _, p := range packages {
+		if e.rest != nil && !p.Shared && !e.own.Whole(p) {
+			e.rest.Start(p.Key(), func(ctx context.Context) error { return e.own.Rest(ctx, &p, nil) })
+		}
+	}
 }

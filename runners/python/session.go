@@ -1,6 +1,7 @@
 package python
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"coderunner/internal/order"
 	"coderunner/internal/pool"
 	"coderunner/pyodide"
 	"coderunner/runners"
@@ -52,6 +54,7 @@ type live struct {
 	files    []runners.SessionFile // in its home
 	own      string                // its last program's file
 	packages install.State
+	saved    []byte // packages, as they were saved last
 }
 
 // newSessions returns where interpreters of sessions wait for their next program,
@@ -151,7 +154,7 @@ func (j *job) findPackages(ctx context.Context) error {
 			together = append(together, r)
 		}
 	}
-	slices.SortFunc(together, func(a, b requirement.Requirement) int { return strings.Compare(a.Name, b.Name) })
+	order.By(together, func(a, b requirement.Requirement) int { return strings.Compare(a.Name, b.Name) })
 	if len(together) > 0 {
 		requests = append(requests, resolver.Request{Requirements: together})
 	}
@@ -189,7 +192,7 @@ func (j *job) startSession(ctx context.Context, o pyodide.Options) (err error) {
 	j.in, err = j.engine.rt.New(ctx, o)
 	if err != nil && j.saved != nil && ctx.Err() == nil {
 		j.lose(err)
-		if err := j.makeProcesses(&o); err != nil {
+		if err := j.makeProcesses(ctx, &o); err != nil {
 			return err
 		}
 		o.From = nil
@@ -255,7 +258,10 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 	if usable {
 		l.threads = l.threads || res.ThreadsEnded > 0
 		l.state, l.files, l.own, l.packages = s.After, j.sessionFiles, shownName(j.req), j.pk.Current()
-		err := l.save(s)
+		err := l.save(s, k.Origin == runners.OriginLive || k.Origin == runners.OriginRestored)
+		if err == nil {
+			err = s.KeepPlaceholders(l.procs.Placeholders())
+		}
 		if errors.Is(err, pyodide.ErrUnfit) {
 			k.Unsaved = strings.TrimPrefix(err.Error(), "snapshot: "+pyodide.ErrUnfit.Error()+": ")
 			err = clean(s.Save)
@@ -286,8 +292,8 @@ func clean(dir string) error {
 	return nil
 }
 
-// save writes the interpreter.
-func (l *live) save(s *runners.Session) error {
+// save writes the interpreter. goesOn is whether it has what was saved before.
+func (l *live) save(s *runners.Session, goesOn bool) error {
 	b, err := json.Marshal(l.packages)
 	if err != nil {
 		return err
@@ -296,39 +302,47 @@ func (l *live) save(s *runners.Session) error {
 	if err != nil {
 		return err
 	}
-	var before map[string]string
-	if l.in.Layered() {
-		before, _ = s.Saved() // what is damaged is written again
+	keep := []string{runners.SavedBase}
+	same := bytes.Equal(b, l.saved)
+	if same {
+		keep = append(keep, savedPackages)
 	}
-	written := false
-	err = l.in.Snapshot(f, before[savedLayer] == "", func() (*os.File, error) {
-		written = true
-		return os.OpenFile(filepath.Join(s.Save, savedLayer), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o400) // it is mapped
+	if l.in.Layered() {
+		keep = append(keep, savedLayer)
+	}
+	base := l.in.Base()
+	kept := goesOn && base != nil && s.Keep != nil && s.Keep(keep) // what is damaged is written again
+	err = l.in.Snapshot(f, !kept, func() (*os.File, error) {
+		file := filepath.Join(s.Save, savedLayer)
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		return os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o400) // it is mapped
 	})
 	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if l.in.Layered() && !written {
-		if err := os.Link(before[savedLayer], filepath.Join(s.Save, savedLayer)); err != nil {
+	if base != nil && !kept {
+		if err := linkOrCopy(s, base); err != nil {
 			return err
 		}
 	}
-	if base := l.in.Base(); base != nil {
-		if err := linkOrCopy(base, filepath.Join(s.Save, runners.SavedBase)); err != nil {
-			return err
-		}
+	if kept && same {
+		return nil
 	}
+	l.saved = b
 	return os.WriteFile(filepath.Join(s.Save, savedPackages), b, 0o400)
 }
 
-// linkOrCopy makes to another name of an open file, or a copy where that is not
-// possible: the file may have been evicted, or be on another disk.
-func linkOrCopy(f *os.File, to string) error {
+// linkOrCopy makes the session's base another name of an open file, or a copy where that
+// is not possible: the file may have been evicted, or be on another disk.
+func linkOrCopy(s *runners.Session, f *os.File) error {
+	to := filepath.Join(s.Save, runners.SavedBase)
 	open, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if named, err := os.Lstat(f.Name()); err == nil && os.SameFile(named, open) && os.Link(f.Name(), to) == nil {
+	if named, err := os.Lstat(f.Name()); err == nil && os.SameFile(named, open) && s.LinkTo(f.Name(), runners.SavedBase) == nil {
 		return nil
 	}
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)

@@ -148,6 +148,33 @@ f()`, "1", fresh)
 	c.want("d", "inner.n", "2", live)
 }
 
+// TestSessionPackagesOffline goes on without a network, by another runner, with packages that
+// the cache has: under other requirements than the session's.
+func TestSessionPackagesOffline(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("alpha", "1.0", map[string]string{"alpha.py": "import beta\nn = [1]\n"}, "beta"))
+	x.add(pure("beta", "1.0", map[string]string{"beta.py": ""}))
+	dir := t.TempDir()
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &calls{t, store, x.newRunner(base{}, false, dir)}
+	c.want("s", "import alpha\nalpha.n.append(2)\nalpha.n", "[1, 2]", runners.OriginFresh)
+	c.r = x.newRunner(base{}, true, dir)
+	c.want("s", "import beta\nalpha.n", "[1, 2]", runners.OriginRestored)
+	if err := os.RemoveAll(filepath.Join(dir, "trees")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "blobs")); err != nil {
+		t.Fatal(err)
+	}
+	c.r = x.newRunner(base{}, true, dir)
+	if o := c.run("s", "1"); o.Continued.Origin != runners.OriginLost || !strings.Contains(o.Continued.Lost, "offline") {
+		t.Errorf("without the packages: %+v", o.Continued)
+	}
+}
+
 // TestSessionHostDirectory goes on with a directory of the host, whose files are
 // never in what was saved.
 func TestSessionHostDirectory(t *testing.T) {

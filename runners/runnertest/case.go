@@ -5,6 +5,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type Case struct {
 	Network   bool                `json:"network"`
 	Differs   bool                `json:"differs"` // the result is another each time
 	Slow      bool                `json:"slow"`    // a default run may leave it out
+	Tools     bool                `json:"tools"`   // it has those of NewTools
 
 	// HostMemory is by how many bytes the process that runs the program may
 	// grow. Only a test that starts one can tell.
@@ -172,6 +174,9 @@ func (c *Case) Request(l runners.Language) runners.Request {
 			Output:  c.Output,
 		},
 	}
+	if c.Tools {
+		req.Tools = NewTools()
+	}
 	for _, s := range suffixes[l] {
 		if req.Packages == nil {
 			req.Packages = c.Packages[s]
@@ -229,9 +234,7 @@ func merge(base, over any) any {
 		return over
 	}
 	out := map[string]any{}
-	for k, v := range b {
-		out[k] = v
-	}
+	maps.Copy(out, b)
 	for k, v := range o {
 		if old, ok := out[k]; ok {
 			v = merge(old, v)

@@ -22,6 +22,12 @@ var conducts = []struct {
 	{"parallel", testParallel},
 	{"progress", testProgress},
 	{"bad_request", testBadRequest},
+	{"tools_many", testToolsMany},
+	{"tools_parallel", testToolsParallel},
+	{"tools_cancelled", testToolsCancelled},
+	{"tools_hostile", testToolsHostile},
+	{"tools_progress", testToolsProgress},
+	{"tools_clock", testToolsClock},
 }
 
 // printing is a program that prints a text and has a result.

@@ -107,9 +107,6 @@ func (p *dateParser) item() bool {
 	p.words = p.words[1:]
 	switch w {
 	case "now", "today", "at", "on", "and", "this":
-		if w == "today" || w == "now" {
-			return true
-		}
 		return true
 	case "yesterday":
 		p.days--

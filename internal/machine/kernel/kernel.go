@@ -55,6 +55,10 @@ type Options struct {
 	// Lookup finds a built-in program by its name.
 	Lookup func(name string) (Program, bool)
 
+	// Formats has built-in programs by what the files begin with that they run: such a file
+	// is executed with its path as their first argument.
+	Formats map[string]string
+
 	// Missing, if not nil, is told of a command that no directory of PATH has, and reports
 	// whether one may have it now.
 	Missing func(name string) bool
@@ -99,6 +103,7 @@ const defaultProcesses = 64
 type Kernel struct {
 	fs       *memfs.FS
 	lookup   func(string) (Program, bool)
+	formats  map[string]string
 	panicked func(error)
 	admit    func(string) (func(), error)
 	room     func() int
@@ -112,6 +117,7 @@ type Kernel struct {
 	last      int              // the newest pid
 	ended     bool             // no process may start
 	failure   error            // of Fail
+	values    context.Context  // of the main process, for what its children do
 	cpu, busy time.Duration    // of processes that are gone: reported, and with what is estimated
 	running   sync.WaitGroup   // the goroutines of processes
 }
@@ -120,8 +126,8 @@ type Kernel struct {
 // of [MakeDirs]. Where there is a directory /proc, it shows the processes.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{
-		fs: o.FS, lookup: o.Lookup, panicked: o.Panicked, admit: o.Admit, room: o.Room, missing: o.Missing, connect: o.Connect, max: cmp.Or(o.MaxProcesses, defaultProcesses),
-		began: time.Now(), processes: map[int]*Process{}, last: firstPID,
+		fs: o.FS, lookup: o.Lookup, formats: o.Formats, panicked: o.Panicked, admit: o.Admit, room: o.Room, missing: o.Missing, connect: o.Connect, max: cmp.Or(o.MaxProcesses, defaultProcesses),
+		began: time.Now(), processes: map[int]*Process{}, last: firstPID, values: context.Background(),
 	}
 	if k.lookup == nil {
 		k.lookup = func(string) (Program, bool) { return nil, false }

@@ -157,13 +157,13 @@ func (p *Process) Start(e Exec) (*Process, error) {
 		return nil, err
 	}
 	c.own = true
-	ctx := c.begin(context.Background())
+	ctx := c.begin(p.k.values)
 	p.k.running.Go(func() { c.run(ctx) })
 	return c, nil
 }
 
 // Run runs the program of the main process, in the caller's goroutine and until
-// it ends or ctx does. A nil program is the one of its Exec.
+// it ends or ctx does. The values of ctx are those of all processes. A nil program is the one of its Exec.
 func (p *Process) Run(ctx context.Context, program Program) (Status, error) {
 	if program != nil {
 		p.program = program
@@ -175,6 +175,9 @@ func (p *Process) Run(ctx context.Context, program Program) (Status, error) {
 		}
 		p.program, p.Path, p.Args = e.Program, e.Path, e.Args
 	}
+	p.k.mu.Lock()
+	p.k.values = context.WithoutCancel(ctx)
+	p.k.mu.Unlock()
 	p.run(p.begin(ctx))
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()

@@ -115,6 +115,14 @@ func (k *Kernel) resolve(e *Exec) error {
 			e.Path, e.builtin = at, builtin
 			return nil
 		}
+		if builtin := k.format(head); builtin != "" {
+			var ok bool
+			if e.Program, ok = k.lookup(builtin); ok {
+				e.Args = append([]string{builtin, at}, e.Args[min(1, len(e.Args)):]...)
+				e.Path, e.builtin = at, builtin
+				return nil
+			}
+		}
 		line, ok := strings.CutPrefix(head, "#!")
 		if !ok {
 			return fmt.Errorf("%s: it is neither a script (#!) nor a built-in program: %w", name, abi.ENOEXEC)
@@ -135,6 +143,16 @@ func (k *Kernel) resolve(e *Exec) error {
 		}
 	}
 	return fmt.Errorf("%s: %w", e.Path, abi.ELOOP)
+}
+
+// format returns the built-in program that runs a file with a head, "" if there is none.
+func (k *Kernel) format(head string) string {
+	for begin, builtin := range k.formats {
+		if strings.HasPrefix(head, begin) {
+			return builtin
+		}
+	}
+	return ""
 }
 
 // head returns the first line of a file, cut.

@@ -20,17 +20,10 @@ import (
 // A file is opened in src with every Open until the guest has changed it, and one that is
 // open then shows the changes, too.
 func (fsys *FS) MountCopy(dir string, src fs.FS) error {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
-	n, e := fsys.findLocked(nil, dir, followLast, host)
-	if e == abi.OK && !n.IsDir() {
-		e = abi.ENOTDIR
-	}
-	if e == abi.OK {
-		n.addLayer(&fsys.inodes, layer{src, ".", true})
+	return fsys.change("mount", dir, func(n *Node) {
+		n.addLayer(layer{src, ".", true})
 		n.dir().copies = true
-	}
-	return pathError("mount", dir, e)
+	})
 }
 
 // copyEntryLocked adds an entry of a MountCopy to the directory n.

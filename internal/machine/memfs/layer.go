@@ -10,7 +10,7 @@ import (
 )
 
 // addLayer marks n as changed, so that importlib looks into it again.
-func (n *Node) addLayer(in *inodes, l layer) {
+func (n *Node) addLayer(l layer) {
 	n.dir().pending = append(n.dir().pending, l)
 	n.touch()
 }
@@ -68,7 +68,7 @@ func (in *inodes) mergeLocked(n *Node, l layer, list []fs.DirEntry) abi.Errno {
 			d.insert(name, file)
 		case e.IsDir() && old.node.IsDir():
 			old.node.native = l.copy
-			old.node.addLayer(in, layer{l.fsys, at, l.copy})
+			old.node.addLayer(layer{l.fsys, at, l.copy})
 		}
 	}
 	return abi.OK

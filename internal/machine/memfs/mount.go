@@ -18,6 +18,11 @@ func (fsys *FS) MountInto(dir string, src fs.FS) error {
 	if src == nil {
 		return pathError("mount into", dir, abi.EINVAL)
 	}
+	return fsys.change("mount into", dir, func(n *Node) { n.addLayer(layer{fsys: src, dir: "."}) })
+}
+
+// change has f change a directory on behalf of the host, with FS.mu held.
+func (fsys *FS) change(op, dir string, f func(n *Node)) error {
 	fsys.mu.Lock()
 	defer fsys.mu.Unlock()
 	n, e := fsys.findLocked(nil, dir, followLast, host)
@@ -25,9 +30,9 @@ func (fsys *FS) MountInto(dir string, src fs.FS) error {
 		e = abi.ENOTDIR
 	}
 	if e == abi.OK {
-		n.addLayer(&fsys.inodes, layer{fsys: src, dir: "."})
+		f(n)
 	}
-	return pathError("mount into", dir, e)
+	return pathError(op, dir, e)
 }
 
 // MountFile shows data as the read-only file at path, which must not exist. The

@@ -1,6 +1,8 @@
 package memfs
 
 import (
+	"cmp"
+
 	"coderunner/internal/machine/abi"
 )
 
@@ -9,31 +11,27 @@ import (
 // same way. A name created in a merged directory is created in f, or not at all;
 // see [FS.Private] and [FS.Scratch] for exceptions.
 func (fsys *FS) MountHostDir(path string, f HostDir) error {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
-	n, e := fsys.findLocked(nil, path, followLast, host)
-	switch {
-	case e != abi.OK:
-	case !n.IsDir():
-		e = abi.ENOTDIR
-	case n.dir().lower != nil:
-		e = abi.EBUSY
-	default:
+	var busy error
+	err := fsys.change("mount", path, func(n *Node) {
+		if n.dir().lower != nil {
+			busy = pathError("mount", path, abi.EBUSY)
+			return
+		}
 		n.dir().lower = &hostPath{dir: f, name: "."}
 		n.dir().mount = true
-	}
-	return pathError("mount", path, e)
+	})
+	return cmp.Or(err, busy)
 }
 
 // Private keeps new names in the directory at path in memory, even over a HostDir.
 func (fsys *FS) Private(path string) error {
-	return fsys.mark(path, func(d *directory) { d.private = true })
+	return fsys.change("mark", path, func(n *Node) { n.dir().private = true })
 }
 
 // Scratch keeps new names in the directory at path in memory, unless it lies over
 // a HostDir where they may be created.
 func (fsys *FS) Scratch(path string) error {
-	return fsys.mark(path, func(d *directory) { d.scratch = true })
+	return fsys.change("mark", path, func(n *Node) { n.dir().scratch = true })
 }
 
 // Unlist leaves the regular file at path out of listings of its directory, where it is
@@ -49,19 +47,6 @@ func (fsys *FS) Unlist(path string) error {
 		n.unlisted = true
 	}
 	return pathError("unlist", path, e)
-}
-
-func (fsys *FS) mark(path string, f func(*directory)) error {
-	fsys.mu.Lock()
-	defer fsys.mu.Unlock()
-	n, e := fsys.findLocked(nil, path, followLast, host)
-	if e == abi.OK && !n.IsDir() {
-		e = abi.ENOTDIR
-	}
-	if e == abi.OK {
-		f(n.dir())
-	}
-	return pathError("mark", path, e)
 }
 
 // A node whose host is set stands for an entry of a HostDir as it was looked up:

@@ -14,7 +14,7 @@ type Shared interface {
 // ShareFiles marks a directory: what is written to the files that are created in
 // it is there for everyone who has mapped them, see [File.Share].
 func (fsys *FS) ShareFiles(path string) error {
-	return fsys.mark(path, func(d *directory) { d.shares = true })
+	return fsys.change("mark", path, func(n *Node) { n.dir().shares = true })
 }
 
 // Share returns the memory that holds a file of a directory of ShareFiles, at least

@@ -48,8 +48,11 @@ func (fsys *FS) save(n *Node, dir, except string, list *[]Saved) error {
 	fsys.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(children)) {
 		c, at := children[name], path.Join(dir, name)
+		if c.readonly {
+			continue // also without a look at it, which may take long
+		}
 		st := fsys.Stat(c)
-		if c.readonly || st.Mode&abi.S_IFMT == abi.S_IFCHR {
+		if st.Mode&abi.S_IFMT == abi.S_IFCHR {
 			continue
 		}
 		saved := Saved{Path: at, Mode: st.Mode, Mtime: st.Mtime}

@@ -123,23 +123,66 @@ function onlyTable(html) {
   return rows.length > 1 && rows.every((r) => r.length === rows[0].length) ? { head: rows[0], rows: rows.slice(1) } : null;
 }
 
-// frame returns a program's HTML in a frame without an origin, a network or, until
-// somebody asks for them, scripts. One script is ours: it reports the height.
+// What of a program's HTML is shown. A browser connects for elements that no policy keeps
+// from it (a link with rel=preconnect, a frame's address, a refresh) and looks up names, so
+// none of them is there: what is on the lists is built anew, and the rest left out.
+const shown = new Set(`a abbr address article aside b bdi bdo big blockquote br caption center cite code col colgroup dd del details dfn div dl dt em
+  figcaption figure font footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark meter nav ol p pre progress q rp rt ruby s samp section small
+  span strike strong style sub summary sup table tbody td tfoot th thead time tr tt u ul var wbr
+  svg g path circle rect line polyline polygon ellipse text tspan defs lineargradient radialgradient stop clippath marker symbol use title desc`.split(/\s+/));
+const unwrapped = new Set("html head body form label fieldset legend button picture template".split(" ")); // what is in them is shown
+const told = new Set(`class id style title alt width height colspan rowspan span align valign border cellpadding cellspacing scope dir lang open start
+  type value max min datetime color size face bgcolor`.split(/\s+/));
+const svgNS = "http://www.w3.org/2000/svg", htmlNS = "http://www.w3.org/1999/xhtml", outside = /url\(\s*(?!["']?(#|data:))/i;
+
+// attribute reports whether an element keeps an attribute.
+function attribute(e, svg, name, value) {
+  if (outside.test(value)) return false;
+  if (name === "src") return e === "img" && /^data:image\//i.test(value);
+  if (name === "href" || name === "xlink:href") return svg && value.startsWith("#");
+  return svg ? !name.startsWith("on") && !name.includes(":") : told.has(name);
+}
+
+// rebuilt returns what is shown of a node's children: texts, and arrays of an element's
+// name, whether it is of SVG, its attributes and its children.
+function rebuilt(node, deep = 0) {
+  if (deep > 200) return [];
+  return [...node.childNodes].flatMap((n) => {
+    if (n.nodeType === Node.TEXT_NODE) return [n.data];
+    if (n.nodeType !== Node.ELEMENT_NODE) return [];
+    const name = n.localName, svg = n.namespaceURI === svgNS;
+    if (unwrapped.has(name)) return rebuilt(n.content ?? n, deep + 1);
+    if (!shown.has(name.toLowerCase()) || !svg && n.namespaceURI !== htmlNS) return [];
+    if (name === "style") return [[name, svg, [], [n.textContent.replace(/@import[^;]*;?/gi, "")]]];
+    return [[name, svg, [...n.attributes].filter((a) => attribute(name, svg, a.name, a.value)).map((a) => [a.name, a.value]), rebuilt(n, deep + 1)]];
+  });
+}
+
+// frame returns a program's HTML in a frame without an origin, a network or scripts but
+// ours, which builds the document and reports its height. What would run scripts could
+// reach a network whatever the frame's policy is, so they are for a browser of the user's.
 function frame(html) {
   const f = el("iframe", { sandbox: "allow-scripts", referrerpolicy: "no-referrer", title: "HTML that the program made" });
-  const load = (scripts) => {
-    const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16)).join("");
-    const policy = `default-src 'none'; script-src ${scripts ? "'unsafe-inline'" : `'nonce-${nonce}'`}; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:; form-action 'none'; base-uri 'none'`;
-    const measure = `const r = () => parent.postMessage({ height: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*"); addEventListener("load", r); new ResizeObserver(r).observe(document.documentElement);`;
-    f.srcdoc = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><meta name="color-scheme" content="light"><style>html { font: 14px system-ui, sans-serif; overflow-x: auto }</style><script nonce="${nonce}">${measure}<\/script>${html}`;
+  const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16)).join("");
+  const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; webrtc 'block'`;
+  const build = (list, to) => {
+    for (const n of list) {
+      if (typeof n === "string") { to.append(n); continue; }
+      const e = document.createElementNS(n[1] ? "SVG" : "HTML", n[0]);
+      for (const [k, v] of n[2]) e.setAttribute(k, v);
+      build(n[3], e);
+      to.append(e);
+    }
   };
+  const tree = JSON.stringify(rebuilt(new DOMParser().parseFromString(html, "text/html"))).replaceAll("<", "\\u003c");
+  const script = `const build = ${String(build).replace('"SVG"', `"${svgNS}"`).replace('"HTML"', `"${htmlNS}"`)}; build(${tree}, document.body);
+    const r = () => parent.postMessage({ height: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*"); addEventListener("load", r); new ResizeObserver(r).observe(document.documentElement);`;
+  f.srcdoc = `<!doctype html><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${policy}"><meta http-equiv="x-dns-prefetch-control" content="off"><meta name="color-scheme" content="light"><style>html { font: 14px system-ui, sans-serif; overflow-x: auto }</style><body><script nonce="${nonce}">${script}<\/script>`;
   window.addEventListener("message", (e) => {
     if (e.source === f.contentWindow && Number.isFinite(e.data?.height)) f.style.height = `${Math.min(Math.max(e.data.height + 2, 40), 900)}px`;
   });
-  load(false);
   if (!/<script|\son\w+\s*=/i.test(html)) return f;
-  const run = action("Run its scripts", () => { load(true); run.remove(); });
-  return el("div", {}, f, el("div", { class: "under" }, "Its scripts have not run.", run));
+  return el("div", {}, f, el("div", { class: "under" }, "Its scripts do not run here; a browser of yours runs them.", action("Download the page", () => download("page.html", "text/html", html))));
 }
 
 async function download(name, mime, text, link) {

@@ -5,6 +5,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -13,25 +14,46 @@ import (
 // since it last got one; among a client's streams of calls, and then by arrival,
 // likewise. So a client with a hundred calls delays another by one run at most.
 // It is safe for concurrent use.
+//
+// Nobody is stopped so that another gets a place. In a queue that several clients share,
+// long calls of one client therefore take half of the places at most, and those of all
+// leave one free.
 type Queue struct {
 	mu      sync.Mutex
+	all     int // places
+	shared  bool
 	places  int // free ones
 	clock   int
-	waiting int
 	clients map[string]*queued
+	total   queued // running and waiting of all clients
 }
+
+// A call is short, or long.
+const (
+	short = iota
+	long
+	kinds
+)
 
 // queued is a client with its streams, or a stream with its calls.
 type queued struct {
-	running, waiting int
+	running, waiting [kinds]int
 	served           int // value of clock when it last got a place, or came
 	streams          map[string]*queued
-	calls            []chan struct{} // the oldest first; closed when it is its turn
+	calls            [kinds][]*call // the oldest first
 }
 
-// New returns a queue with some places.
-func New(places int) *Queue {
-	return &Queue{places: places, clients: map[string]*queued{}}
+type call struct {
+	arrived int           // value of clock
+	turn    chan struct{} // closed when it is its turn
+}
+
+func (x *queued) runs() int  { return x.running[short] + x.running[long] }
+func (x *queued) waits() int { return x.waiting[short] + x.waiting[long] }
+
+// New returns a queue with some places, of one client or of several.
+func New(places int, shared bool) *Queue {
+	return &Queue{all: places, places: places, shared: shared && places > 1, clients: map[string]*queued{}}
 }
 
 // Load returns how many calls have a place, and how many wait for one: all of
@@ -39,18 +61,19 @@ func New(places int) *Queue {
 func (q *Queue) Load(client string) (running, waiting, ownRunning, ownWaiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for name, c := range q.clients {
-		running += c.running
-		if name == client {
-			ownRunning, ownWaiting = c.running, c.waiting
-		}
+	if c := q.clients[client]; c != nil {
+		ownRunning, ownWaiting = c.runs(), c.waits()
 	}
-	return running, q.waiting, ownRunning, ownWaiting
+	return q.total.runs(), q.total.waits(), ownRunning, ownWaiting
 }
 
-// Acquire waits for a place, which a call that was cancelled does not get. The caller
-// calls leave when it is done with it.
-func (q *Queue) Acquire(ctx context.Context, client, stream string) (leave func(), err error) {
+// Acquire waits for a place, which a call that was cancelled does not get. A call is long
+// that may take longer than most. The caller calls leave when it is done with it.
+func (q *Queue) Acquire(ctx context.Context, client, stream string, isLong bool) (leave func(), err error) {
+	kind := short
+	if isLong {
+		kind = long
+	}
 	q.mu.Lock()
 	c := q.entry(q.clients, client)
 	s := q.entry(c.streams, stream)
@@ -58,40 +81,38 @@ func (q *Queue) Acquire(ctx context.Context, client, stream string) (leave func(
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.places++
-		c.running--
-		s.running--
+		for _, x := range []*queued{&q.total, c, s} {
+			x.running[kind]--
+		}
 		q.next()
 		q.forget(client, stream)
 	}
-	if q.places > 0 && ctx.Err() == nil { // then nobody waits
-		q.take(c, s)
-		q.mu.Unlock()
-		return leave, nil
+	q.clock++
+	waiter := &call{arrived: q.clock, turn: make(chan struct{})}
+	s.calls[kind] = append(s.calls[kind], waiter)
+	for _, x := range []*queued{&q.total, c, s} {
+		x.waiting[kind]++
 	}
-	turn := make(chan struct{})
-	s.calls = append(s.calls, turn)
-	q.waiting++
-	c.waiting++
-	s.waiting++
+	if ctx.Err() == nil {
+		q.next()
+	}
 	q.mu.Unlock()
 	select {
-	case <-turn:
+	case <-waiter.turn:
 		if ctx.Err() == nil {
 			return leave, nil
 		}
 	case <-ctx.Done():
 	}
 	q.mu.Lock()
-	for i, w := range s.calls {
-		if w == turn {
-			s.calls = append(s.calls[:i:i], s.calls[i+1:]...)
-			q.waiting--
-			c.waiting--
-			s.waiting--
-			q.forget(client, stream)
-			q.mu.Unlock()
-			return nil, fmt.Errorf("wait for a free place: %w", context.Cause(ctx))
+	if i := slices.Index(s.calls[kind], waiter); i >= 0 {
+		s.calls[kind] = slices.Delete(s.calls[kind], i, i+1)
+		for _, x := range []*queued{&q.total, c, s} {
+			x.waiting[kind]--
 		}
+		q.forget(client, stream)
+		q.mu.Unlock()
+		return nil, fmt.Errorf("wait for a free place: %w", context.Cause(ctx))
 	}
 	q.mu.Unlock()
 	leave() // its turn came at the same time
@@ -110,34 +131,41 @@ func (q *Queue) entry(of map[string]*queued, name string) *queued {
 	return x
 }
 
-// take gives a place to a call of a stream.
-func (q *Queue) take(c, s *queued) {
-	q.places--
-	q.clock++
-	c.running, c.served = c.running+1, q.clock
-	s.running, s.served = s.running+1, q.clock
-}
-
-// next gives a free place to the call whose turn it is.
+// next gives the free places to the calls whose turn it is.
 func (q *Queue) next() {
-	if q.waiting == 0 {
-		return
+	for q.places > 0 {
+		c := first(q.clients, func(c *queued) bool { return c.waiting[short] > 0 || c.waiting[long] > 0 && q.mayLong(c) })
+		if c == nil {
+			return
+		}
+		mayLong := q.mayLong(c)
+		s := first(c.streams, func(s *queued) bool { return s.waiting[short] > 0 || s.waiting[long] > 0 && mayLong })
+		kind := short
+		if s.waiting[short] == 0 || s.waiting[long] > 0 && mayLong && s.calls[long][0].arrived < s.calls[short][0].arrived {
+			kind = long
+		}
+		turn := s.calls[kind][0].turn
+		s.calls[kind] = s.calls[kind][1:]
+		q.places--
+		q.clock++
+		for _, x := range []*queued{&q.total, c, s} {
+			x.waiting[kind]--
+			x.running[kind]++
+			x.served = q.clock
+		}
+		close(turn)
 	}
-	c := first(q.clients)
-	s := first(c.streams)
-	turn := s.calls[0]
-	s.calls = s.calls[1:]
-	q.waiting--
-	c.waiting--
-	s.waiting--
-	q.take(c, s)
-	close(turn)
 }
 
-// first returns whose turn it is.
-func first(of map[string]*queued) (best *queued) {
+// mayLong reports whether a long call of a client may have a place.
+func (q *Queue) mayLong(c *queued) bool {
+	return !q.shared || q.total.running[long] < q.all-1 && c.running[long] < max(1, q.all/2)
+}
+
+// first returns whose turn it is, nil if nobody is ready.
+func first(of map[string]*queued, ready func(*queued) bool) (best *queued) {
 	for _, x := range of {
-		if x.waiting > 0 && (best == nil || x.running < best.running || x.running == best.running && x.served < best.served) {
+		if ready(x) && (best == nil || x.runs() < best.runs() || x.runs() == best.runs() && x.served < best.served) {
 			best = x
 		}
 	}
@@ -150,10 +178,10 @@ func (q *Queue) forget(client, stream string) {
 	if c == nil {
 		return
 	}
-	if s := c.streams[stream]; s != nil && s.running+s.waiting == 0 {
+	if s := c.streams[stream]; s != nil && s.runs()+s.waits() == 0 {
 		delete(c.streams, stream)
 	}
-	if c.running+c.waiting == 0 {
+	if c.runs()+c.waits() == 0 {
 		delete(q.clients, client)
 	}
 }

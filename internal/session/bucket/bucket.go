@@ -1,12 +1,15 @@
 // Package bucket keeps sessions in an S3-compatible store. It is a session.Remote.
 //
 // The store must know conditional writes (If-None-Match and If-Match of PutObject), as
-// S3, MinIO, Ceph, R2 and versitygw do; [Open] tries that out.
+// S3, MinIO, Ceph, R2 and versitygw do; [Open] tries that out. Of MinIO's client it uses
+// what signs requests and finds credentials: all of it would be 700 KB more of the binary.
 package bucket
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -16,8 +19,8 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
-	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"coderunner/internal/session"
@@ -25,9 +28,13 @@ import (
 
 // Bucket is a bucket, or what begins with a prefix in it.
 type Bucket struct {
-	client *minio.Client
+	client *http.Client
+	creds  *credentials.Credentials
+	server *url.URL // nil: AWS's, in the region
+	region string
 	name   string
 	prefix string // "" or with a "/" at its end
+	open   bool   // and the region is known
 }
 
 // Open opens s3://BUCKET/PREFIX, with the environment variables that AWS's tools know: the
@@ -38,34 +45,27 @@ func Open(ctx context.Context, address string) (*Bucket, error) {
 	if err != nil || u.Scheme != "s3" || u.Host == "" {
 		return nil, fmt.Errorf("%q is not an address such as s3://BUCKET/PREFIX", address)
 	}
-	at := "https://s3.amazonaws.com"
-	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"} {
-		if v := os.Getenv(name); v != "" {
-			at = v
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost, transport.ResponseHeaderTimeout, transport.DisableCompression = 16, time.Minute, true
+	b := &Bucket{
+		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		creds:  credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}}),
+		region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
+		name:   u.Host, prefix: strings.Trim(u.Path, "/"),
+	}
+	if at := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL")); at != "" {
+		b.server, err = url.Parse(at)
+		if err != nil || b.server.Host == "" || b.server.Scheme != "http" && b.server.Scheme != "https" {
+			return nil, fmt.Errorf("AWS_ENDPOINT_URL: %q is not an http or https URL", at)
 		}
 	}
-	server, err := url.Parse(at)
-	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {
-		return nil, fmt.Errorf("AWS_ENDPOINT_URL: %q is not an http or https URL", at)
-	}
-	region := os.Getenv("AWS_REGION")
-	if region == "" {
-		region = os.Getenv("AWS_DEFAULT_REGION")
-	}
-	client, err := minio.New(server.Host, &minio.Options{
-		Creds:  credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{}}),
-		Secure: server.Scheme == "https", Region: region,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", address, err)
-	}
-	b := &Bucket{client: client, name: u.Host, prefix: strings.Trim(u.Path, "/")}
 	if b.prefix != "" {
 		b.prefix += "/"
 	}
 	if err := b.try(ctx); err != nil {
-		return nil, fmt.Errorf("open %s at %s: %w", address, server.Host, err)
+		return nil, fmt.Errorf("open %s at %s: %w", address, b.address("").Host, err)
 	}
+	b.open = true
 	return b, nil
 }
 
@@ -90,75 +90,108 @@ func (b *Bucket) try(ctx context.Context) error {
 	return nil
 }
 
-// known makes an error one that package session knows.
-func known(err error) error {
-	switch answer := minio.ToErrorResponse(err); {
-	case err == nil:
-		return nil
-	case answer.StatusCode == http.StatusPreconditionFailed || answer.StatusCode == http.StatusConflict ||
-		answer.Code == minio.PreconditionFailed || answer.Code == "ConditionalRequestConflict":
-		return session.ErrConflict
-	case answer.Code == minio.NoSuchKey:
-		return fs.ErrNotExist
-	}
-	return err
-}
-
 // Get is for session.Remote.
 func (b *Bucket) Get(ctx context.Context, key string) (io.ReadCloser, string, error) {
-	r, about, _, err := minio.Core{Client: b.client}.GetObject(ctx, b.name, b.prefix+key, minio.GetObjectOptions{})
+	answer, err := b.do(ctx, request{method: http.MethodGet, key: b.prefix + key})
 	if err != nil {
-		return nil, "", known(err)
+		return nil, "", err
 	}
-	return r, about.ETag, nil
+	return answer.Body, etag(answer), nil
 }
 
 // Put is for session.Remote.
 func (b *Bucket) Put(ctx context.Context, key string, data io.ReadSeeker, size int64, only session.Condition) (string, error) {
-	o := minio.PutObjectOptions{DisableMultipart: true} // which knows no conditions everywhere
+	r := request{method: http.MethodPut, key: b.prefix + key, header: http.Header{"Content-Type": {"application/octet-stream"}}, data: data, size: size}
 	switch only {
 	case "":
 	case session.IfAbsent:
-		o.SetMatchETagExcept("*")
+		r.header.Set("If-None-Match", "*")
 	default:
-		o.SetMatchETag(string(only))
+		r.header.Set("If-Match", `"`+string(only)+`"`)
 	}
-	about, err := b.client.PutObject(ctx, b.name, b.prefix+key, data, size, o)
-	switch is := known(err); {
-	case only != "" && only != session.IfAbsent && errors.Is(is, fs.ErrNotExist):
+	answer, err := b.do(ctx, r)
+	switch {
+	case only != "" && only != session.IfAbsent && errors.Is(err, fs.ErrNotExist):
 		return "", session.ErrConflict // there is none, so its tag is another
-	default:
-		return about.ETag, is
+	case err != nil:
+		return "", err
+	}
+	return etag(answer), answer.Body.Close()
+}
+
+func etag(answer *http.Response) string { return strings.Trim(answer.Header.Get("ETag"), `"`) }
+
+// page is a ListBucketResult.
+type page struct {
+	Contents []struct {
+		Key          string
+		Size         int64
+		LastModified time.Time
+	}
+	CommonPrefixes        []struct{ Prefix string }
+	NextContinuationToken string
+	EncodingType          string
+}
+
+// list calls f for each page of what begins with a prefix.
+func (b *Bucket) list(ctx context.Context, prefix, delimiter string, f func(key string, size int64, changed time.Time)) error {
+	for next := ""; ; {
+		query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "prefix": {b.prefix + prefix}, "delimiter": {delimiter}}
+		if next != "" {
+			query.Set("continuation-token", next)
+		}
+		answer, err := b.do(ctx, request{method: http.MethodGet, query: query})
+		if err != nil {
+			return err
+		}
+		var p page
+		err = errors.Join(xml.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&p), answer.Body.Close())
+		if err != nil {
+			return fmt.Errorf("read a list of objects: %w", err)
+		}
+		plain := func(key string) string {
+			if text, err := url.QueryUnescape(key); err == nil && p.EncodingType == "url" {
+				return text
+			}
+			return key
+		}
+		for _, o := range p.Contents {
+			f(plain(o.Key), o.Size, o.LastModified)
+		}
+		for _, o := range p.CommonPrefixes {
+			f(plain(o.Prefix), 0, time.Time{})
+		}
+		if next = p.NextContinuationToken; next == "" {
+			return nil
+		}
 	}
 }
 
 // List is for session.Remote.
 func (b *Bucket) List(ctx context.Context, prefix string) (objects []session.Object, err error) {
-	for o := range b.client.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Prefix: b.prefix + prefix, Recursive: true}) {
-		if o.Err != nil {
-			return nil, known(o.Err)
-		}
-		objects = append(objects, session.Object{Key: strings.TrimPrefix(o.Key, b.prefix), Size: o.Size, Changed: o.LastModified})
-	}
-	return objects, ctx.Err()
+	err = b.list(ctx, prefix, "", func(key string, size int64, changed time.Time) {
+		objects = append(objects, session.Object{Key: strings.TrimPrefix(key, b.prefix), Size: size, Changed: changed})
+	})
+	return objects, err
 }
 
 // Names is for session.Remote.
 func (b *Bucket) Names(ctx context.Context, prefix string) (names []string, err error) {
-	for o := range b.client.ListObjectsIter(ctx, b.name, minio.ListObjectsOptions{Prefix: b.prefix + prefix}) {
-		if o.Err != nil {
-			return nil, known(o.Err)
-		}
-		names = append(names, path.Base(o.Key))
-	}
-	return names, ctx.Err()
+	err = b.list(ctx, prefix, "/", func(key string, _ int64, _ time.Time) { names = append(names, path.Base(key)) })
+	return names, err
 }
 
 // Delete is for session.Remote.
 func (b *Bucket) Delete(ctx context.Context, keys []string) error {
 	var errs []error
 	for _, key := range keys {
-		errs = append(errs, known(b.client.RemoveObject(ctx, b.name, b.prefix+key, minio.RemoveObjectOptions{})))
+		answer, err := b.do(ctx, request{method: http.MethodDelete, key: b.prefix + key})
+		if err == nil {
+			err = answer.Body.Close()
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -322,5 +323,42 @@ func TestWithoutConditions(t *testing.T) {
 		if _, err := bucket.Open(ctx, address); err == nil || !strings.Contains(err.Error(), "s3://BUCKET") {
 			t.Errorf("Open(%q) = %v", address, err)
 		}
+	}
+}
+
+// A store that is elsewhere, or busy, is asked again, there and later.
+func TestAgain(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch n := asked.Add(1); {
+		case n == 1:
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, "<Error><Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region></Error>")
+		case !strings.Contains(r.Header.Get("Authorization"), "/eu-west-1/s3/aws4_request"):
+			t.Errorf("signed %q", r.Header.Get("Authorization"))
+		case n == 2:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.Method == http.MethodPut && string(body) != "x":
+			t.Errorf("Put of %q", body)
+		case r.Header.Get("If-Match") != "" || r.Header.Get("If-None-Match") != "":
+			w.WriteHeader(http.StatusPreconditionFailed)
+		case r.URL.EscapedPath() == "/sessions/a/%C3%A9%20%2B":
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code><Message>Not yours</Message></Error>")
+		}
+	}))
+	defer server.Close()
+	t.Setenv("AWS_ENDPOINT_URL", server.URL)
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_DEFAULT_REGION", "")
+	b, err := bucket.Open(t.Context(), "s3://sessions/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Get(t.Context(), "é +"); err == nil || err.Error() != "Not yours (403 AccessDenied)" {
+		t.Errorf("Get = %v", err)
 	}
 }

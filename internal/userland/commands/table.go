@@ -12,6 +12,7 @@ import (
 	"coderunner/internal/userland/commands/sqlite"
 	"coderunner/internal/userland/commands/system"
 	"coderunner/internal/userland/commands/text"
+	"coderunner/internal/userland/commands/tool"
 	"coderunner/internal/userland/commands/web"
 )
 
@@ -145,6 +146,7 @@ var table = map[string]row{
 	"patch":     {"[OPTION]... [ORIGFILE [PATCHFILE]]", "Apply a diff to files.", diff.Patch},
 	"curl":      {"[options...] URL...", "Transfer data by HTTP.", web.Curl},
 	"wget":      {"[OPTION]... URL...", "Download files by HTTP.", web.Wget},
+	"tool":      {"SERVER TOOL [--NAME VALUE]... | search WORD... | describe [NAME] | list [SERVER]", "Call the tools of other servers.", tool.Main},
 	"jq":        {"[OPTIONS] FILTER [FILES...]", "Run a filter over JSON.", jq.Main},
 	"sqlite3":   {"[OPTION]... FILENAME [SQL]...", "Run SQL on a database.", sqlite.Main},
 	"expand":    {"[OPTION]... [FILE]...", "Convert tabs to spaces.", text.Expand},

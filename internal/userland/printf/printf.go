@@ -69,6 +69,46 @@ func NextDirective(s string) (d Directive, rest string, ok bool) {
 	return d, s[i+1:], true
 }
 
+// Format passes a format on to write: its text, "%" for "%%", and for each directive what
+// convert returns, which may take some bytes of the rest. Escapes are read where escape is
+// not nil, and end the format where it says so.
+func Format(format string, escape func(s string) (text string, n int, stop bool), write func(string), convert func(d Directive, rest string) (text string, taken int)) {
+	special := "%"
+	if escape != nil {
+		special = `%\`
+	}
+	for {
+		at := strings.IndexAny(format, special)
+		if at < 0 {
+			write(format)
+			return
+		}
+		write(format[:at])
+		if format = format[at:]; format[0] == '\\' {
+			text, n, stop := escape(format)
+			if stop {
+				return
+			}
+			write(text)
+			format = format[n:]
+			continue
+		}
+		if strings.HasPrefix(format, "%%") {
+			write("%")
+			format = format[2:]
+			continue
+		}
+		d, rest, ok := NextDirective(format)
+		if !ok {
+			write(format)
+			return
+		}
+		text, taken := convert(d, rest)
+		write(text)
+		format = rest[taken:]
+	}
+}
+
 // Star takes the argument of "*".
 func (d *Directive) Star(width bool, n int) {
 	n = max(-MaxWidth, min(n, MaxWidth))

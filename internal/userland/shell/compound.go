@@ -90,8 +90,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		sh.countingLoop(l, c.Do)
 	case *syntax.WordIter:
 		if name := l.Name.Value; !parse.ValidName(name) {
-			sh.errorf("`%s': not a valid identifier", name)
-			sh.status = 1
+			sh.status = sh.fail("`%s': not a valid identifier", name)
 			return
 		}
 		items := sh.state.Params

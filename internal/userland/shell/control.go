@@ -29,8 +29,9 @@ func init() {
 }
 
 func eval(sh *shell, args []string) int {
-	if args = args[1:]; len(args) > 0 && args[0] == "--" {
-		args = args[1:]
+	_, args, ok := builtins.ParseFlags(face{sh}, args)
+	if !ok {
+		return 2
 	}
 	text := strings.Join(args, " ")
 	if strings.TrimSpace(text) == "" {
@@ -44,13 +45,13 @@ func eval(sh *shell, args []string) int {
 
 // source is . and source: it runs a file in this shell.
 func source(sh *shell, args []string) int {
-	if args = args[1:]; len(args) > 0 && args[0] == "--" {
-		args = args[1:]
+	name := args[0]
+	_, args, ok := builtins.ParseFlags(face{sh}, args)
+	if !ok {
+		return 2
 	}
 	if len(args) == 0 {
-		sh.errorf("source: filename argument required")
-		sh.write(2, "source: usage: source filename [arguments]\n")
-		return 2
+		return builtins.Usage(face{sh}, name, "filename argument required")
 	}
 	path := args[0]
 	if !strings.Contains(path, "/") {
@@ -63,10 +64,7 @@ func source(sh *shell, args []string) int {
 	}
 	text, err := sh.readFile(path, maxScript)
 	if err != nil {
-		if sh.errorf("%v", err); len(text) == 0 && strings.Contains(err.Error(), "directory") && sh.files.IsDir(path) {
-			return 1
-		}
-		return 1
+		return sh.fail("%v", err)
 	}
 	params, line := sh.state.Params, sh.line
 	sh.calls = append(sh.calls, call{"source", path, sh.line})
@@ -91,20 +89,13 @@ const maxScript = 16 << 20
 
 // exec replaces the shell by a program.
 func exec(sh *shell, args []string) int {
-	args = args[1:]
-	env, name := sh.environ(), ""
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		switch {
-		case args[0] == "-c":
-			env = nil
-		case args[0] == "-l":
-		case args[0] == "-a" && len(args) > 1:
-			name, args = args[1], args[1:]
-		case args[0] == "--":
-		default:
-			return builtins.Usage(face{sh}, "exec", args[0]+": invalid option", "exec [-cl] [-a name] [command [argument ...]] [redirection ...]")
-		}
-		args = args[1:]
+	flags, args, ok := builtins.ParseFlags(face{sh}, args)
+	if !ok {
+		return 2
+	}
+	env, name := sh.environ(), flags.Value('a')
+	if flags.On('c') {
+		env = nil
 	}
 	if len(args) == 0 {
 		return 0
@@ -151,8 +142,7 @@ func exit(sh *shell, args []string) int {
 			sh.errorf("exit: %s: numeric argument required", args[1])
 			n = 2
 		} else if len(args) > 2 {
-			sh.errorf("exit: too many arguments")
-			return 1
+			return sh.fail("exit: too many arguments")
 		}
 		status = int(n & 0xff)
 	}
@@ -214,8 +204,7 @@ func shift(sh *shell, args []string) int {
 	if len(args) > 1 {
 		var err error
 		if n, err = strconv.Atoi(args[1]); err != nil || n < 0 {
-			sh.errorf("shift: %s: numeric argument required", args[1])
-			return 1
+			return sh.fail("shift: %s: numeric argument required", args[1])
 		}
 	}
 	switch {

@@ -188,29 +188,17 @@ func (sh *shell) poll() {
 type listing struct{ pids, running, long bool }
 
 func listJobs(sh *shell, args []string) int {
-	var l listing
+	flags, _, ok := builtins.ParseFlags(face{sh}, args)
+	if !ok {
+		return 2
+	}
+	l := listing{flags.On('p'), flags.On('r'), flags.On('l')}
+	stopped := flags.On('s') || flags.On('n')
 	sh.poll()
 	list := slices.Clone(sh.jobs)
 	if len(list) == 0 {
 		for i := range sh.parentJobs {
 			list = append(list, &sh.parentJobs[i])
-		}
-	}
-	stopped := false
-	for args = args[1:]; len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--"; args = args[1:] {
-		for _, c := range args[0][1:] {
-			switch c {
-			case 'p':
-				l.pids = true
-			case 'r':
-				l.running = true
-			case 'l':
-				l.long = true
-			case 's', 'n':
-				stopped = true
-			default:
-				return builtins.Usage(face{sh}, "jobs", "-"+string(c)+": invalid option", "jobs [-lnprs] [jobspec ...] or jobs -x command [args]")
-			}
 		}
 	}
 	list = slices.DeleteFunc(list, func(j *job) bool { return j.hidden })
@@ -269,8 +257,7 @@ func kill(sh *shell, args []string) int {
 	if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' && args[0] != "--" {
 		s, ok := kernel.ParseSignal(args[0][1:])
 		if !ok {
-			sh.errorf("kill: %s: invalid signal specification", args[0][1:])
-			return 1
+			return sh.fail("kill: %s: invalid signal specification", args[0][1:])
 		}
 		sig, args = s, args[1:]
 	}
@@ -278,7 +265,7 @@ func kill(sh *shell, args []string) int {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return builtins.Usage(face{sh}, "kill", "", "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]")
+		return builtins.Usage(face{sh}, "kill", "")
 	}
 	status := 0
 	sh.poll()
@@ -287,16 +274,14 @@ func kill(sh *shell, args []string) int {
 		if strings.HasPrefix(a, "%") {
 			j := sh.job(a)
 			if j == nil {
-				sh.errorf("kill: %s: no such job", a)
-				status = 1
+				status = sh.fail("kill: %s: no such job", a)
 				continue
 			}
 			if pid = j.pid; j.done {
 				continue
 			}
 		} else if err != nil {
-			sh.errorf("kill: %s: arguments must be process or job IDs", a)
-			status = 1
+			status = sh.fail("kill: %s: arguments must be process or job IDs", a)
 			continue
 		}
 		if e := sh.p.Kill(pid, sig); e != abi.OK {
@@ -304,8 +289,7 @@ func kill(sh *shell, args []string) int {
 			if e == abi.EOPNOTSUPP {
 				text = "a process cannot be stopped here, only ended: use TERM or KILL"
 			}
-			sh.errorf("kill: (%d) - %s", pid, text)
-			status = 1
+			status = sh.fail("kill: (%d) - %s", pid, text)
 		}
 	}
 	return status

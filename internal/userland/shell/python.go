@@ -3,12 +3,12 @@ package shell
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/userland/shell/parse"
 )
 
@@ -21,12 +21,12 @@ type Python struct {
 }
 
 var (
-	pythonName = regexp.MustCompile(`^(?:.*/)?(?:python|pip)[0-9.]*$`)
-	toolName   = regexp.MustCompile(`^(?:black|coverage|flake8|isort|mypy|pylint|pytest)$`) // as _TOOLS in the guest's imports.py
-	runsModule = regexp.MustCompile(`^(?:coverage|cProfile|profile|pdb|trace)$`)            // as _RUNNERS there
+	pythonName = lazyregexp.New(`^(?:.*/)?(?:python|pip)[0-9.]*$`)
+	toolName   = lazyregexp.New(`^(?:black|coverage|flake8|isort|mypy|pylint|pytest)$`) // as _TOOLS in the guest's imports.py
+	runsModule = lazyregexp.New(`^(?:coverage|cProfile|profile|pdb|trace)$`)            // as _RUNNERS there
 
-	wrapperName     = regexp.MustCompile(`^(?:env|timeout|nice|nohup|exec|command|xargs)$`)
-	wrapperArgument = regexp.MustCompile(`^(?:-.*|[0-9.]+[smhd]?|\w+=.*)$`)
+	wrapperName     = lazyregexp.New(`^(?:env|timeout|nice|nohup|exec|command|xargs)$`)
+	wrapperArgument = lazyregexp.New(`^(?:-.*|[0-9.]+[smhd]?|\w+=.*)$`)
 )
 
 // FindPython returns the Python in a script, nil if it starts none. It runs nothing,

@@ -44,6 +44,12 @@ func (sh *shell) errorf(format string, args ...any) {
 	sh.write(2, sh.prefix()+fmt.Sprintf(format, args...)+"\n")
 }
 
+// fail writes a message and returns the status of what failed.
+func (sh *shell) fail(format string, args ...any) int {
+	sh.errorf(format, args...)
+	return 1
+}
+
 // shellError reports whether an error is the shell's, not that of the command that met it:
 // set -e ends the shell then, and be it a condition.
 func shellError(err error) bool {
@@ -128,8 +134,7 @@ func (sh *shell) print(command, s string) int {
 			text = files.Message(abi.ENOSPC)
 		}
 	}
-	sh.errorf("%s: write error: %s", command, text)
-	return 1
+	return sh.fail("%s: write error: %s", command, text)
 }
 
 // readFile returns at most limit bytes of a file.

@@ -141,6 +141,9 @@ func TestSyntaxErrors(t *testing.T) {
 		"echo a\n[[ a b ]]":                "main.sh: line 2: syntax error near unexpected token `b'\nmain.sh: line 2: `[[ a b ]]'\n",
 		"if [[ a = b && ]]; then :; fi":    "main.sh: line 1: syntax error near unexpected token `]]'\nmain.sh: line 1: `if [[ a = b && ]]; then :; fi'\n",
 		"if true; echo a\nelse echo b\nfi": "main.sh: line 3: syntax error near unexpected token `fi'\nmain.sh: line 3: `fi'\n",
+		"echo a |\n| cat":                  "main.sh: line 1: syntax error: '|' must be followed by a statement\nmain.sh: line 1: `echo a |'\n",
+		"for i in 1 2\n  echo $i\ndone":    "main.sh: line 1: syntax error: 'for foo [in words]' must be followed by 'do'\nmain.sh: line 1: `for i in 1 2'\n",
+		"a=(1 2) true\necho b":             "main.sh: line 1: syntax error: inline variables cannot be arrays\nmain.sh: line 1: `a=(1 2) true'\n",
 		"for x in 1; do else echo b; done": "main.sh: line 1: syntax error near unexpected token `else'\nmain.sh: line 1: `for x in 1; do else echo b; done'\n",
 	} {
 		m := machine{lookup: commands.Lookup, names: commands.Names(), files: map[string]string{"/home/user/main.sh": text}}

@@ -237,8 +237,7 @@ func (sh *shell) declare(c *syntax.FuncDecl) {
 	name := c.Name.Value
 	sh.status = 0
 	if old := sh.state.Functions[name]; old != nil && old.ReadOnly {
-		sh.errorf("%s: readonly function", name)
-		sh.status = 1
+		sh.status = sh.fail("%s: readonly function", name)
 		return
 	}
 	sh.state.Functions[name] = &parse.Function{Body: c.Body, Src: sh.src, Text: sh.src.Of(c.Body)}

@@ -178,8 +178,7 @@ func trapSet(sh *shell, args []string) int {
 	for _, name := range names {
 		name, ok := trapName(name)
 		if !ok {
-			sh.errorf("trap: %s: invalid signal specification", name)
-			status = 1
+			status = sh.fail("trap: %s: invalid signal specification", name)
 			continue
 		}
 		s, isSignal := kernel.ParseSignal(name)

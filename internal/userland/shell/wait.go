@@ -22,23 +22,12 @@ func (sh *shell) collect(j *job) int {
 }
 
 func wait(sh *shell, args []string) int {
-	any, into := false, ""
-	args = args[1:]
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		switch {
-		case args[0] == "-n":
-			any = true
-		case args[0] == "-p" && len(args) > 1:
-			into, args = args[1], args[1:]
-		case args[0] == "-f":
-		case args[0] == "--":
-		default:
-			return builtins.Usage(face{sh}, "wait", args[0]+": invalid option", "wait [-fn] [-p var] [id ...]")
-		}
-		args = args[1:]
+	flags, args, ok := builtins.ParseFlags(face{sh}, args)
+	if !ok {
+		return 2
 	}
-	if any {
-		return waitAny(sh, into, args)
+	if flags.On('n') {
+		return waitAny(sh, flags.Value('p'), args)
 	}
 	if len(args) == 0 {
 		for _, j := range slices.Clone(sh.jobs) {
@@ -55,8 +44,7 @@ func wait(sh *shell, args []string) int {
 			if status = 127; strings.HasPrefix(a, "%") {
 				sh.errorf("wait: %s: no such job", a)
 			} else if _, err := strconv.Atoi(a); err != nil {
-				sh.errorf("wait: `%s': not a pid or valid job spec", a)
-				status = 1
+				status = sh.fail("wait: `%s': not a pid or valid job spec", a)
 			} else {
 				sh.errorf("wait: pid %s is not a child of this shell", a)
 			}

@@ -1,7 +1,6 @@
 package deps
 
 import (
-	"regexp"
 	"slices"
 
 	"coderunner/runners/deno/npm"
@@ -26,11 +25,7 @@ func (r *resolution) accompany(m Module) {
 			if !ok || c.Of != p.Name {
 				continue
 			}
-			for _, found := range regexp.MustCompile(c.Text).FindAllStringSubmatch(m.Source, maxCompanions) {
-				name := c.Name
-				if name == "" {
-					name = found[1]
-				}
+			for _, name := range c.In(m.Source, maxCompanions) {
 				if specifier, ok := r.fetched(name, false); ok {
 					r.target(specifier, name, scopedName{"", name})
 				}

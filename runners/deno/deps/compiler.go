@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners/deno/jsparse"
 )
 
@@ -100,7 +100,7 @@ func (p *Project) compile(modules []Module) {
 var tagSources = map[string]string{"react": "", "preact": "", "hono": "/jsx", "@hono/hono": "/jsx", "vue": "", "solid-js": "/h"}
 
 // hosted matches a package's address at a server of modules.
-var hosted = regexp.MustCompile(`^(https?://[^/]+/(?:[^?#]*/)?)((?:@hono/)?[a-z-]+)(@[\w.^~-]+)?(?:/[^?#]*)?$`)
+var hosted = lazyregexp.New(`^(https?://[^/]+/(?:[^?#]*/)?)((?:@hono/)?[a-z-]+)(@[\w.^~-]+)?(?:/[^?#]*)?$`)
 
 // tagSource returns the package for tags that the modules import first, in the
 // version that they name. Without one it is React.

@@ -9,7 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tailscale/hujson"
+
 	"coderunner/runners"
+	"coderunner/runners/deno/npm"
 )
 
 const (
@@ -150,7 +153,7 @@ func (p *Project) link() {
 		}
 		for key, value := range m.internal {
 			p.entries++
-			p.addInternal(m, key, condition(value))
+			p.addInternal(m, key, npm.Condition(value))
 		}
 	}
 	for name, dir := range p.names {
@@ -230,52 +233,12 @@ func object(b []byte) (map[string]any, error) {
 		return nil, fmt.Errorf("it is larger than %d bytes: give a smaller one", maxConfig)
 	}
 	var m map[string]any
-	if err := json.Unmarshal(withoutComments(b), &m); err != nil {
+	plain, err := hujson.Standardize(bytes.Clone(b))
+	if err == nil {
+		err = json.Unmarshal(plain, &m)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("it is not a JSON object (%v): fix it", err)
 	}
 	return m, nil
-}
-
-// withoutComments replaces comments and trailing commas, which configuration files
-// may have, by blanks.
-func withoutComments(b []byte) []byte {
-	out := slices.Clone(b)
-	comma := -1 // the last token, if it is a comma
-	for i := 0; i < len(out); i++ {
-		switch c := out[i]; {
-		case c == '"':
-			comma = -1
-			for i++; i < len(out) && out[i] != '"'; i++ {
-				if out[i] == '\\' {
-					i++
-				}
-			}
-		case c == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
-			end, block := "\n", out[i+1] == '*'
-			if block {
-				end = "*/"
-			}
-			n := bytes.Index(out[i+2:], []byte(end))
-			switch {
-			case n < 0:
-				n = len(out) - i
-			case block:
-				n += 4
-			default:
-				n += 2
-			}
-			copy(out[i:i+n], strings.Repeat(" ", n))
-			i += n - 1
-		case c == ',':
-			comma = i
-		case c == '}' || c == ']':
-			if comma >= 0 {
-				out[comma] = ' '
-			}
-			comma = -1
-		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
-			comma = -1
-		}
-	}
-	return out
 }

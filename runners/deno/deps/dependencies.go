@@ -17,6 +17,10 @@ type Dependencies struct {
 	// Overrides are ranges of npm packages that no specifier can express.
 	Overrides map[string]string
 
+	// Tools reports whether a module imports those of other servers, and RequiresTools whether
+	// one does so by require.
+	Tools, RequiresTools bool
+
 	// Missing are optional targets that cannot be installed: importing one throws
 	// the reason.
 	Missing []Failure
@@ -63,7 +67,7 @@ func (d Dependencies) Without(failures []Failure) Dependencies {
 	for _, f := range failures {
 		reasons[f.Target.Specifier] = f.Reason
 	}
-	rest := Dependencies{Map: d.Map.clone(), Lock: d.Lock, Config: d.Config, Overrides: d.Overrides, Missing: slices.Clone(d.Missing), Broken: slices.Clone(d.Broken)}
+	rest := Dependencies{Map: d.Map.clone(), Lock: d.Lock, Config: d.Config, Overrides: d.Overrides, Tools: d.Tools, RequiresTools: d.RequiresTools, Missing: slices.Clone(d.Missing), Broken: slices.Clone(d.Broken)}
 	for _, t := range d.Targets {
 		reason, gone := reasons[t.Specifier]
 		switch {
@@ -109,9 +113,10 @@ func (d *Dependencies) Complete(t Target, ending string) {
 	}
 }
 
-// Bridge has a target, a CommonJS module that a compiler made of another with a default
-// export, give that one by default if it is a function, as bundlers do. In Node it is the
-// object of all exports, which its members lead to here, too.
+// Bridge changes the default import of a target that was compiled from an ES module to
+// CommonJS. In Node it is the object of all exports; bundlers take the default export of the
+// original, and so does the bridge if that is a function, on which the members of the object
+// are found, too.
 func (d *Dependencies) Bridge(t Target) {
 	from, _ := t.quoted()
 	bridge := "data:text/javascript," + url.PathEscape("import m from"+from+";export*from"+from+";const f=m?.__esModule?m.default:0;"+
@@ -151,6 +156,13 @@ func (d *Dependencies) Module() string {
 		b.WriteString(";\n")
 	}
 	return b.String()
+}
+
+// Named reports whether a specifier in the program's own directory is a target.
+func (d *Dependencies) Named(specifier string) bool {
+	return slices.ContainsFunc(d.Targets, func(t Target) bool {
+		return t.Specifier == specifier || slices.Contains(t.names, scopedName{"", specifier})
+	})
 }
 
 // Specifiers returns those of the targets.

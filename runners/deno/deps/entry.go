@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
+
+	"coderunner/internal/lazyregexp"
+	"coderunner/runners/deno/npm"
 )
 
 // own returns the address and scope of a name that may be the program's own package
@@ -95,7 +96,7 @@ func (p *Project) find(name string) (file string, ok bool) {
 func (p *Project) entry(dir, sub string) (file string, ok bool) {
 	m := p.manifests[dir]
 	if m != nil && m.exports != nil {
-		target, ok := exported(m.exports, strings.TrimSuffix("./"+sub, "/"))
+		target, ok := npm.Exported(m.exports, strings.TrimSuffix("./"+sub, "/"))
 		if !ok {
 			return "", false
 		}
@@ -118,67 +119,12 @@ func (p *Project) entry(dir, sub string) (file string, ok bool) {
 	return "", false
 }
 
-// exported returns the target of "." or "./path".
-func exported(exports any, sub string) (target string, ok bool) {
-	all := members(exports)
-	if !slices.ContainsFunc(keys(all), func(k string) bool { return strings.HasPrefix(k, ".") }) {
-		target = condition(exports)
-		return target, sub == "." && target != ""
-	}
-	if target = condition(all[sub]); target != "" {
-		return target, true
-	}
-	best := ""
-	for key, value := range all {
-		prefix, suffix, wild := strings.Cut(key, "*")
-		if !wild || len(sub) < len(prefix)+len(suffix) || !strings.HasPrefix(sub, prefix) || !strings.HasSuffix(sub, suffix) || len(prefix) < len(best) {
-			continue
-		}
-		if to := condition(value); to != "" {
-			best, target = prefix, strings.ReplaceAll(to, "*", sub[len(prefix):len(sub)-len(suffix)])
-		}
-	}
-	return target, target != ""
-}
-
-func keys(m map[string]any) []string {
-	list := make([]string, 0, len(m))
-	for k := range m {
-		list = append(list, k)
-	}
-	return list
-}
-
-// conditions are Deno's, in order of preference.
-var conditions = []string{"deno", "import", "node", "module", "default", "require"}
-
-// condition returns the address of a value in exports or imports by conditions.
-func condition(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case []any:
-		for _, one := range v {
-			if s := condition(one); s != "" {
-				return s
-			}
-		}
-	case map[string]any:
-		for _, name := range conditions {
-			if s := condition(v[name]); s != "" {
-				return s
-			}
-		}
-	}
-	return ""
-}
-
 var (
-	oneRange    = regexp.MustCompile(`^([~^=]|>=?)?\s*v?(\d[\w.+*-]*|[*xX])$`)
-	distTag     = regexp.MustCompile(`^[A-Za-z][\w.-]*$`)
-	comparator  = regexp.MustCompile(`^>=?\s*v?(\d[\w.+-]*)\s+<`)
-	comparators = regexp.MustCompile(`^(\s*(\|\|)?\s*[<>=~^]*\s*v?\d[\w.+*-]*)+\s*$`)
-	hyphen      = regexp.MustCompile(`^v?(\d[\w.+-]*)\s+-\s+`)
+	oneRange    = lazyregexp.New(`^([~^=]|>=?)?\s*v?(\d[\w.+*-]*|[*xX])$`)
+	distTag     = lazyregexp.New(`^[A-Za-z][\w.-]*$`)
+	comparator  = lazyregexp.New(`^>=?\s*v?(\d[\w.+-]*)\s+<`)
+	comparators = lazyregexp.New(`^(\s*(\|\|)?\s*[<>=~^]*\s*v?\d[\w.+*-]*)+\s*$`)
+	hyphen      = lazyregexp.New(`^v?(\d[\w.+-]*)\s+-\s+`)
 )
 
 // simpleRange returns the nearest range that a specifier can express for one of
@@ -200,7 +146,7 @@ func simpleRange(asked string) (version string, ok bool) {
 			return operator + v, true
 		}
 	}
-	for _, r := range []*regexp.Regexp{comparator, hyphen} {
+	for _, r := range []*lazyregexp.Regexp{comparator, hyphen} {
 		if m := r.FindStringSubmatch(asked); m != nil {
 			return "^" + m[1], true
 		}

@@ -2,9 +2,11 @@ package deps
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +56,16 @@ func (m *importMap) set(scope, key, address string) {
 		m.Scopes[scope] = entries
 	}
 	entries[key] = address
+}
+
+// cover maps a specifier in every file, also in a file above which a package.json names it.
+func (m *importMap) cover(specifier, file, address string) {
+	m.set("", specifier, address)
+	for dir := path.Dir(file); dir != "."; dir = path.Dir(dir) {
+		if _, have := match(m.Scopes[scopeOf(dir)], specifier); have {
+			m.set(scopeOf(dir), specifier, address)
+		}
+	}
 }
 
 // entries returns the entries of a scope.
@@ -162,16 +174,21 @@ var osModule = "data:text/javascript," + url.PathEscape(`import os from"node:os"
 	`endianness,EOL,freemem,hostname,loadavg,machine,networkInterfaces,platform,release,setPriority,tmpdir,totalmem,`+
 	`type,version}=os`)
 
-// unplaced are the functions of packages whose errors have no stack, by what programs
-// import.
-var unplaced = map[string][]string{"svelte/compiler": {"compile", "compileModule", "parse"}}
+// toolsName is what programs import that call tools of other servers.
+const toolsName = "tools"
 
-// placing returns the address of a module that stands for another one, and gives the
-// errors of its functions the place of the call.
-func placing(specifier string, names []string) string {
-	return "data:text/javascript," + url.PathEscape(`import*as m from"`+specifier+`";export*from"`+specifier+`";`+
-		`const placed=(f)=>function call(...a){try{return f.apply(this,a)}catch(e){if(e instanceof Error&&!e.stack)Error.captureStackTrace(e,call);throw e}};`+
-		`export const{`+strings.Join(names, ",")+`}=Object.fromEntries(Object.entries(m).map(([k,v])=>[k,typeof v==="function"?placed(v):v]))`)
+// toolsModule returns the address of that module. The bootstrap makes what it exports.
+func toolsModule(servers []string) string {
+	var b strings.Builder
+	b.WriteString(`const t=globalThis[Symbol.for("coderunner:tools")];` +
+		`if(!t)throw new Error("tools are called by the program itself: neither by a Worker nor by a session's program that is run again");` +
+		`export default t;export const{search,describe,ToolError}=t;`)
+	for n, server := range servers {
+		if !slices.Contains([]string{"default", "search", "describe", "ToolError"}, server) {
+			fmt.Fprintf(&b, "const s%d=t[%q];export{s%[1]d as %[2]q};", n, server)
+		}
+	}
+	return "data:text/javascript," + url.PathEscape(b.String())
 }
 
 // throwing begins the address of a module that throws when it is imported.

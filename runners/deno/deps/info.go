@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
-	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"coderunner/internal/fetch"
+	"coderunner/internal/lazyregexp"
+	"coderunner/internal/order"
 	"coderunner/runners/deno/jsparse"
 )
 
@@ -98,7 +98,7 @@ func (i *Info) Literals(source string) (list []literal, err error) {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b literal) int { return a.Start - b.Start })
+	order.By(list, func(a, b literal) int { return a.Start - b.Start })
 	return list, nil
 }
 
@@ -146,7 +146,7 @@ func (l lines) offset(source string, p Position) int {
 }
 
 // jsrManifest matches the address of JSR's manifest of a version.
-var jsrManifest = regexp.MustCompile(`/(@[^/]+/[^/]+)/([^/]+)_meta\.json$`)
+var jsrManifest = lazyregexp.New(`/(@[^/]+/[^/]+)/([^/]+)_meta\.json$`)
 
 // PackageOf returns the package of a download as NAME@VERSION, else the address.
 func PackageOf(address string) string {

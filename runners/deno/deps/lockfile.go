@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"sort"
 	"strings"
 
 	"coderunner/internal/fetch"
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners"
 )
 
@@ -107,7 +107,7 @@ func WithoutWorkspace(name string) error {
 }
 
 // exactVersion matches a complete version, not a range or a tag.
-var exactVersion = regexp.MustCompile(`^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$`)
+var exactVersion = lazyregexp.New(`^\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$`)
 
 // Has reports whether the lock may have a target. Deno normalizes ranges, so for
 // those Has compares the name only; Deno checks the range itself.

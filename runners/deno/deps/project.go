@@ -15,8 +15,9 @@ import (
 // Nothing else in these has an effect: no permission, unstable feature, lock file,
 // task or lifecycle script. Paths outside the working directory are not followed.
 type Project struct {
-	Native bool // machine code of packages may run
-	Starts bool // programs may be started
+	Tools  []string // servers whose tools the program may call; nil: there are none
+	Native bool     // machine code of packages may run
+	Starts bool     // programs may be started
 
 	main      string
 	files     map[string]bool

@@ -10,6 +10,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
+	frameworks "coderunner/runners/deno/testing"
 
 	"golang.org/x/tools/txtar"
 )
@@ -34,6 +35,9 @@ func meaning(d Dependencies, spec, file string) string {
 		var message string
 		_ = json.Unmarshal([]byte(text), &message)
 		return "throw " + message
+	}
+	if m := frameworks.For(spec); m != nil && m.Address == address {
+		return "ours"
 	}
 	if p, ok := Split(address); ok {
 		address = p.String()
@@ -74,8 +78,8 @@ src/use.ts mathlib: ./work/src/mathlib.ts
 mathlib: npm:mathlib +
 data.json: ./work/data.json
 zod: npm:zod +
-npm:utils: npm:utils +
-utils/x: npm:utils/x +
+npm:utils: npm:utils
+utils/x: npm:utils/x
 `},
 		{"import map", `
 -- deno.json --
@@ -118,6 +122,17 @@ os2: node:os
 `, `
 a: ./work/a.ts
 b: npm:b@1 +
+`},
+		{"frameworks of tests", `
+-- app/package.json --
+{"devDependencies": {"vitest": "^3", "@jest/globals": "^30", "vite": "^6"}}
+-- app/src/a.test.ts --
+-- b.test.ts --
+`, `
+app/src/a.test.ts vitest: ours
+app/src/a.test.ts @jest/globals: ours
+app/src/a.test.ts vite: npm:vite@^6 +
+b.test.ts vitest: ours
 `},
 		{"package.json", `
 -- package.json --

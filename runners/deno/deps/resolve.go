@@ -1,6 +1,7 @@
 package deps
 
 import (
+	"cmp"
 	"net/url"
 	"path"
 	"sort"
@@ -8,6 +9,8 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/testing"
+	"coderunner/runners/lookalike"
 )
 
 // maxTargets bounds the targets of one program.
@@ -20,7 +23,7 @@ const maxTargets = 500
 func Resolve(modules []Module, project *Project, pinned []Package) (Dependencies, error) {
 	r := resolution{
 		project: project, d: Dependencies{Map: project.imports, Overrides: project.overrides}, pins: map[string]Package{},
-		index: map[string]int{}, static: map[string][]string{}, wants: map[string][]int{},
+		index: map[string]int{}, static: map[string][]string{}, wants: map[string][]int{}, slips: map[string]string{},
 	}
 	for _, p := range pinned {
 		r.pin(p)
@@ -61,11 +64,12 @@ type resolution struct {
 	index   map[string]int      // specifier → its target
 	static  map[string][]string // file → its static imports of files
 	wants   map[string][]int    // file → its static imports of targets
+	slips   map[string]string   // target → why its name is most likely a slip
 }
 
 // pin maps a package's names to its version in the packages argument.
 func (r *resolution) pin(p Package) {
-	if frameworks[p.Name] != "" || p.Name == "jest" {
+	if testing.For(p.Name) != nil || p.Name == "jest" {
 		return // nothing of it is used
 	}
 	asked, name := p.String(), p.Name
@@ -104,6 +108,11 @@ func (r *resolution) imported(m Module, i jsparse.Import) {
 		r.d.Map.put(module, "node:"+name, "node:"+name)
 		return
 	}
+	if spec == toolsName && !mapped && r.project.Tools != nil {
+		r.d.Map.put("", spec, toolsModule(r.project.Tools))
+		r.d.Tools, r.d.RequiresTools = true, r.d.RequiresTools || i.Required
+		return
+	}
 	if r.framework(m, i) {
 		return
 	}
@@ -119,10 +128,6 @@ func (r *resolution) imported(m Module, i jsparse.Import) {
 		if p, ok := Split(address); ok && p.String() != specifier {
 			r.d.Map.set(scope, spec, specifier) // a substitute
 		}
-	case unplaced[spec] != nil && !i.Required:
-		placed := placing(specifier, unplaced[spec])
-		r.d.Map.put(scope, spec, placed)
-		r.d.Map.put(placed, specifier, specifier)
 	case specifier != spec:
 		r.d.Map.put(scope, spec, specifier)
 	}
@@ -180,7 +185,11 @@ func (r *resolution) fetched(spec string, mapped bool) (specifier string, ok boo
 	if mapped {
 		p = r.substitute(p)
 	} else if !have {
+		name := p.Name
 		p = r.usual(p)
+		if means := lookalike.NPM().Means(name); means != "" && p.Registry == "npm" && p.Name == name {
+			r.slips[p.String()] = lookalike.Why(means)
+		}
 	}
 	return p.String(), true
 }
@@ -216,14 +225,15 @@ func (r *resolution) need(main string) {
 	}
 }
 
-// refuse moves the targets that the program's configuration refuses to Broken or
-// Missing.
+// refuse moves the targets that the program's configuration refuses, and those whose names
+// are slips, to Broken or Missing.
 func (r *resolution) refuse() {
 	targets := r.d.Targets
 	r.d.Targets = nil
 	for _, t := range targets {
-		switch message, refused := r.project.refused[t.Specifier]; {
-		case !refused:
+		message := cmp.Or(r.project.refused[t.Specifier], r.slips[t.Specifier])
+		switch {
+		case message == "":
 			r.d.Targets = append(r.d.Targets, t)
 		case t.Needed:
 			r.d.Broken = append(r.d.Broken, Failure{t, message})

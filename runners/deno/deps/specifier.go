@@ -12,19 +12,19 @@
 package deps
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners"
 )
 
 var (
-	npmName     = regexp.MustCompile(`^(@[a-zA-Z0-9~][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~][a-zA-Z0-9._~-]*$`)
-	jsrName     = regexp.MustCompile(`^@[a-z0-9-]+/[a-z0-9-]+$`)
-	versionText = regexp.MustCompile(`^[0-9A-Za-z.^~<>=*+_-]+$`)
-	subpathText = regexp.MustCompile(`^(/[0-9A-Za-z._@~+-]+)+$`)
-	scheme      = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+	npmName     = lazyregexp.New(`^(@[a-zA-Z0-9~][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~][a-zA-Z0-9._~-]*$`)
+	jsrName     = lazyregexp.New(`^@[a-z0-9-]+/[a-z0-9-]+$`)
+	versionText = lazyregexp.New(`^[0-9A-Za-z.^~<>=*+_-]+$`)
+	subpathText = lazyregexp.New(`^(/[0-9A-Za-z._@~+-]+)+$`)
+	scheme      = lazyregexp.New(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 )
 
 // Package is a package as an import or the packages argument names it.

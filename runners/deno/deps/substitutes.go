@@ -1,8 +1,8 @@
 package deps
 
 import (
-	"regexp"
 	"strconv"
+	"strings"
 
 	"coderunner/runners/deno/npm"
 )
@@ -38,11 +38,10 @@ func (r *resolution) substitute(p Package) Package {
 	return p
 }
 
-var leadingNumber = regexp.MustCompile(`\d+`)
-
 // majorOf returns the major version that a range allows, a high one for a tag.
 func majorOf(version string) int {
-	n, err := strconv.Atoi(leadingNumber.FindString(version))
+	numbers := strings.FieldsFunc(version, func(r rune) bool { return r < '0' || r > '9' })
+	n, err := strconv.Atoi(strings.Join(numbers[:min(len(numbers), 1)], ""))
 	if err != nil {
 		return 1 << 30
 	}

@@ -14,10 +14,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
@@ -45,10 +45,10 @@ func (t *Installer) PackageDirs(packages []runners.Package) []string {
 const maxScript = 16 << 20
 
 // osNames matches an import of functions of node:os that call none of Deno.
-var osNames = regexp.MustCompile(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptime|getPriority)\b[^}]*\}\s*from\s*["'](node:)?os["']`)
+var osNames = lazyregexp.New(`import\s*\{[^}]*\b(cpus|homedir|userInfo|uptime|getPriority)\b[^}]*\}\s*from\s*["'](node:)?os["']`)
 
 // netNames matches an import of a module of Node that connects or looks names up.
-var netNames = regexp.MustCompile(`(require\(\s*|from\s*)["'](node:)?(net|tls|https?|http2|dns|dns/promises)["']`)
+var netNames = lazyregexp.New(`(require\(\s*|from\s*)["'](node:)?(net|tls|https?|http2|dns|dns/promises)["']`)
 
 // ReadUses adds what the scripts of a package in dir show.
 func ReadUses(u *process.Uses, dir string) {

@@ -6,12 +6,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
+	"coderunner/runners/deno/exports"
 	"coderunner/runners/deno/process"
 )
 
@@ -19,11 +21,8 @@ import (
 // packages for other systems that need not be there, and modules without their
 // ending.
 
-const (
-	ManifestName = "package.json" // in a prepared directory, with overrides
-
-	maxSkips = 8 // rounds in which packages for other systems are skipped
-)
+// maxSkips bounds the rounds in which packages for other systems are skipped.
+const maxSkips = 8
 
 // override writes the versions that Deno shall take of packages whose range no
 // specifier can express, or that are for other systems and of no matter, and what it
@@ -37,7 +36,7 @@ func (i *Installation) override(dir string) error {
 	if err != nil {
 		panic(err) // maps of strings always marshal
 	}
-	files := map[string][]byte{ManifestName: b}
+	files := map[string][]byte{exports.Manifest: b}
 	if i.deps.Config == nil {
 		files[process.ConfigName] = []byte("{}") // without one Deno does not read the manifest
 	}
@@ -73,7 +72,7 @@ func (i *Installation) Skip(message string) bool {
 
 // Platform matches the end of the name of a package that has the machine code of
 // another one for one system.
-var Platform = regexp.MustCompile(`[-/](linux|darwin|win32|freebsd|android)-.*$`)
+var Platform = lazyregexp.New(`[-/](linux|darwin|win32|freebsd|android)-.*$`)
 
 // foreign reports whether no version of a package is for this system, or none is needed,
 // by its name and what the registry told Deno about it.
@@ -150,7 +149,7 @@ func peersOf(dirs []string) map[string]string {
 	all := map[string]string{"": ""}
 	for _, dir := range dirs {
 		var about struct{ PeerDependencies map[string]string }
-		if process.ReadJSON(filepath.Join(dir, ManifestName), &about) == nil {
+		if process.ReadJSON(filepath.Join(dir, exports.Manifest), &about) == nil {
 			maps.Copy(all, about.PeerDependencies)
 		}
 	}
@@ -170,11 +169,11 @@ func (i *Installation) completeMap(dir string, lock *deps.LockFile) error {
 		}
 		for _, unpacked := range i.PackageDirs([]runners.Package{{Name: p.Name, Version: p.Version, Source: "npm"}}) {
 			if p.Path == "" {
-				if hasInnerDefault(unpacked) {
+				if exports.Read(unpacked, "").HasInnerDefault() {
 					i.deps.Bridge(t)
 					added = true
 				}
-			} else if ending := EndingOf(unpacked, p.Path); ending != "" {
+			} else if ending := exports.EndingOf(unpacked, p.Path); ending != "" {
 				i.deps.Complete(t, ending)
 				added = true
 			}
@@ -186,31 +185,22 @@ func (i *Installation) completeMap(dir string, lock *deps.LockFile) error {
 	return os.WriteFile(filepath.Join(dir, process.MapName), i.deps.Map.JSON(), 0o600)
 }
 
-// EndingOf returns what is missing at the end of the path of a module in a package,
-// "" if nothing is.
-//
-// Source: LOAD_AS_FILE and LOAD_AS_DIRECTORY in Node's documentation of require().
-func EndingOf(dir, path string) string {
-	var about struct {
-		Exports any    `json:"exports"`
-		Main    string `json:"main"`
+// MajorBefore returns the major version of a package of npm before the one in a directory,
+// 0 if there is none.
+func MajorBefore(dir string) (before int) {
+	first := func(version string) int {
+		major, _, _ := strings.Cut(version, ".")
+		n, _ := strconv.Atoi(major)
+		return n
 	}
-	if err := process.ReadJSON(filepath.Join(dir, ManifestName), &about); err != nil || about.Exports != nil {
-		return ""
+	var about struct{ Versions map[string]struct{} }
+	if process.ReadJSON(filepath.Join(filepath.Dir(dir), "registry.json"), &about) != nil {
+		return max(first(filepath.Base(dir))-1, 0)
 	}
-	endings := []string{"", ".js", ".mjs", ".cjs", ".json"}
-	name := filepath.Join(dir, filepath.FromSlash(path))
-	if err := process.ReadJSON(filepath.Join(name, ManifestName), &about); err == nil && filepath.IsLocal(filepath.Join(".", filepath.FromSlash(path), about.Main)) {
-		main := "/" + filepath.ToSlash(filepath.Clean(about.Main)) // perhaps of a directory beside it
-		endings = append(endings, main, main+".js")
+	for version := range about.Versions {
+		if n := first(version); n < first(filepath.Base(dir)) && !strings.Contains(version, "-") {
+			before = max(before, n)
+		}
 	}
-	endings = append(endings, "/index.js", "/index.mjs", "/index.cjs")
-	n := slices.IndexFunc(endings, func(ending string) bool {
-		info, err := os.Stat(name + ending)
-		return err == nil && info.Mode().IsRegular()
-	})
-	if n < 0 {
-		return ""
-	}
-	return endings[n]
+	return before
 }

@@ -20,7 +20,7 @@ type analysis struct {
 	caller string // import or require
 	plain  bool   // the last token imports JSON without saying so
 
-	naming   named // the import of names that is being read
+	clause   []token // the static import that is being read
 	commonJS commonJS
 	field    field
 	tests    framework

@@ -1,6 +1,10 @@
 package jsparse
 
-import "slices"
+import (
+	"slices"
+
+	"coderunner/internal/order"
+)
 
 const (
 	fieldNone fieldState = iota
@@ -62,6 +66,6 @@ func (p *Program) Declared() *Program {
 	changed := *p
 	changed.edits = slices.Concat(p.edits, p.fields)
 	changed.fields = nil
-	slices.SortStableFunc(changed.edits, byOffset)
+	order.Stably(changed.edits, byOffset)
 	return &changed
 }

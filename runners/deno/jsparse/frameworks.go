@@ -2,29 +2,10 @@ package jsparse
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-)
 
-// The modules that a program imports instead of using a test framework's globals: with
-// expect, or without; and those of a page.
-const (
-	TestModule   = "coderunner:tests"
-	ExpectModule = "@jest/globals"
-	PageModule   = "coderunner:page"
-)
-
-// standIns are the frameworks with expect for which a module of ours stands.
-var standIns = []string{ExpectModule, "vitest", "bun:test"}
-
-// What test frameworks define for the tests of a file: functions that register a test,
-// others for tests, and what is called in them.
-var (
-	registers = []string{"describe", "it", "test"}
-	testNames = []string{"describe", "it", "test", "context", "suite", "xdescribe", "xit", "fit", "before", "after", "beforeAll", "afterAll", "beforeEach", "afterEach"}
-	expecting = []string{"expect", "jest", "vi"}
-	forms     = []string{"each", "only", "skip", "todo", "concurrent", "sequential", "failing", "fails", "skipIf", "runIf"} // of what registers a test
+	"coderunner/runners/deno/testing"
 )
 
 // framework finds the globals of a test framework that a program uses.
@@ -44,12 +25,12 @@ type standIn struct{ asked, module string }
 func (f *framework) take(a *analysis, t token) {
 	name := a.s.word(a.prev)
 	switch {
-	case (t.kind == text || t.kind == template) && a.s.is(a.prev, '(') && slices.Contains(registers, a.s.word(a.prev2)):
+	case (t.kind == text || t.kind == template) && a.s.is(a.prev, '(') && slices.Contains(testing.Registers, a.s.word(a.prev2)):
 		f.tests = true
-	case a.s.is(a.prev, '.') && slices.Contains(registers, a.s.word(a.prev2)) && !a.s.is(a.prev3, '.') && slices.Contains(forms, a.s.word(t)):
+	case a.s.is(a.prev, '.') && slices.Contains(testing.Registers, a.s.word(a.prev2)) && !a.s.is(a.prev3, '.') && slices.Contains(testing.Forms, a.s.word(t)):
 		f.tests = true
 	}
-	if name == "" || a.s.is(a.prev2, '.') && !a.s.is(t, '=') || !slices.Contains(testNames, name) && !slices.Contains(expecting, name) {
+	if name == "" || a.s.is(a.prev2, '.') && !a.s.is(t, '=') || !slices.Contains(testing.Names, name) && !slices.Contains(testing.Expecting, name) {
 		return
 	}
 	list := &f.declared
@@ -62,46 +43,38 @@ func (f *framework) take(a *analysis, t token) {
 }
 
 // declares returns an import of the globals that a program uses and does not declare, ""
-// if it registers no tests by them nor by what it imports of a framework, and the module
+// if it testing.Registers no tests by them nor by what it imports of a framework, and the module
 // that it imports. A file of the program may only expect, for tests of others.
 func (f *framework) declares(source string, imports, main bool) (text, module string) {
 	var names []string
-	module = TestModule
+	module = testing.TestModule
 	for _, name := range f.used {
-		if slices.Contains(f.declared, name) && declaration(name).MatchString(source) {
+		if slices.Contains(f.declared, name) && Scan(source).declares(name) {
 			continue
 		}
 		names = append(names, name)
-		if slices.Contains(expecting, name) {
-			module = ExpectModule
+		if slices.Contains(testing.Expecting, name) {
+			module = testing.ExpectModule
 		}
 	}
 	if !main && slices.Contains(names, "expect") {
 		f.tests, imports = true, true
 	}
-	if !f.tests || len(names) == 0 || !imports && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(registers, name) }) {
+	if !f.tests || len(names) == 0 || !imports && !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(testing.Registers, name) }) {
 		return "", ""
 	}
 	return "import{" + strings.Join(names, ",") + `}from"` + module + `";`, module
 }
 
-// declaration matches what may declare a name at the top level of a program, or assign to
-// it. A key or a parameter of the name does not.
-func declaration(name string) *regexp.Regexp {
-	return regexp.MustCompile("\\b(?:const|let|var|function|class|import)\\b[^;()='\"`]*\\b" + name + `\b|\b` + name + `\s*=[^=>]`)
-}
-
-// destructures matches the text before what a pattern takes apart.
-var destructures = regexp.MustCompile(`\}\s*=\s*$`)
-
 // required follows a call of require, from its name to its end. What stands for a framework
 // is a module, which require does not find: the program imports it instead.
 func (f *framework) required(source, specifier string, name, end token) {
 	module := specifier
-	switch before := source[max(name.start-100, 0):name.start]; {
-	case slices.Contains(standIns, specifier):
-	case specifier == "mocha" && destructures.MatchString(before):
-		module = TestModule
+	before, assigned := strings.CutSuffix(strings.TrimSpace(source[:name.start]), "=")
+	switch {
+	case slices.Contains(testing.Frameworks, specifier):
+	case specifier == "mocha" && assigned && strings.HasSuffix(strings.TrimSpace(before), "}"):
+		module = testing.TestModule
 	default:
 		return
 	}
@@ -122,7 +95,7 @@ func frameworkName(n int) string { return fmt.Sprintf("__coderunner_tests%d__", 
 // requires.
 func (a *analysis) frameworks(main bool) {
 	text, module := a.tests.declares(a.p.Source, slices.ContainsFunc(a.p.Imports, func(i Import) bool {
-		return !i.Required && (i.Specifier == "mocha" || slices.Contains(standIns, i.Specifier))
+		return !i.Required && (i.Specifier == "mocha" || slices.Contains(testing.Frameworks, i.Specifier))
 	}), main)
 	if module != "" {
 		a.p.note(Import{Specifier: module, Static: true})
@@ -134,8 +107,8 @@ func (a *analysis) frameworks(main bool) {
 		text += "import*as " + frameworkName(n) + ` from"` + m.module + `";`
 	}
 	if a.testsPage() {
-		a.p.note(Import{Specifier: PageModule, Static: true})
-		text = `import"` + PageModule + `";` + text
+		a.p.note(Import{Specifier: testing.PageModule, Static: true})
+		text = `import"` + testing.PageModule + `";` + text
 	}
 	if text == "" {
 		return
@@ -145,17 +118,21 @@ func (a *analysis) frameworks(main bool) {
 	a.esm = true
 }
 
-var (
-	environment = regexp.MustCompile(`@(?:vitest|jest)-environment\s+(?:jsdom|happy-dom)\b`)
-	testsPages  = regexp.MustCompile(`^@testing-library/(?:dom|jest-dom|preact|react|svelte|user-event|vue)\b`)
-	makesPages  = regexp.MustCompile(`^(?:npm:)?(?:jsdom|happy-dom|global-jsdom|jsdom-global|linkedom)\b`)
-)
-
 // testsPage reports whether a program has tests that frameworks are configured to run on a
 // page, and makes none itself.
 func (a *analysis) testsPage() bool {
-	imports := func(of *regexp.Regexp) bool {
-		return slices.ContainsFunc(a.p.Imports, func(i Import) bool { return of.MatchString(i.Specifier) })
+	if !a.tests.tests || a.importsOf(testing.MakesPages) {
+		return false
 	}
-	return a.tests.tests && !imports(makesPages) && (imports(testsPages) || environment.MatchString(a.s.src[:a.p.begins]))
+	_, environment, _ := strings.Cut(a.s.src[:a.p.begins], "-environment ")
+	environment = strings.TrimLeft(environment, " \t")
+	return a.importsOf(testing.TestsPages) || strings.HasPrefix(environment, "jsdom") || strings.HasPrefix(environment, "happy-dom")
+}
+
+// importsOf reports whether the program imports one of some packages.
+func (a *analysis) importsOf(packages []string) bool {
+	return slices.ContainsFunc(a.p.Imports, func(i Import) bool {
+		name := withoutVersion(strings.TrimPrefix(i.Specifier, "npm:"))
+		return slices.ContainsFunc(packages, func(of string) bool { return name == of || strings.HasPrefix(name, of+"/") })
+	})
 }

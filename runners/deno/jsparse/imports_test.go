@@ -255,18 +255,6 @@ func TestStandardDecorators(t *testing.T) {
 	}
 }
 
-// TestCommands has programs that end by running the commands of a command line, and others.
-func TestCommands(t *testing.T) {
-	for source, want := range map[string]bool{
-		"import y from 'yargs'; await y(a).command('b', 'c', d, e).parseAsync()": true, "const y = require('yargs'); y.command(b).argv": true,
-		"import y from 'npm:yargs'; y(a).command(b).parse(c).d": false, "import y from 'yargs'; y(a).option(b).parse()": false, "import y from 'z'; y(a).command(b).parse()": false,
-	} {
-		if got := strings.Contains(main(source).Edited(), "((v)=>{})("); got != want {
-			t.Errorf("%s: %t, want %t", source, got, want)
-		}
-	}
-}
-
 // TestWritten has programs whose value says how much they wrote (true), and others.
 func TestWritten(t *testing.T) {
 	for source, want := range map[string]bool{
@@ -399,10 +387,17 @@ func FuzzParse(f *testing.F) {
 	f.Add("const a = `x${b /* c */ + '}'}` / 2\nawait import('npm:a')\n/re[/]/.test(a) // d")
 	f.Add("import.meta.main; @d class A<T> { #x = 1n }\nnew A<string>()!.x++")
 	f.Add("import d from './d.json'; const f = <T,>(x: T) => <A<T> b='}'>{x}</A>; module.exports = <></>\nrequire('npm:@a/b@1/c')")
+	f.Add(";require")
+	f.Add("text\n```ts\nimport { type a as b, c } from 'd'; const { e: f } = await import(`g`)\n```\n")
 	f.Fuzz(func(t *testing.T, source string) {
+		x := Scan(source)
+		x.References()
+		x.Loops()
+		x.Find("", "(")
+		x.Literals(func(text string) bool { return x.onlyMembers(text) || x.declares(text) })
 		_, _ = Unclosed(source)
 		for _, p := range []*Program{main(source), Parse(source, Options{Main: true, Script: true})} {
-			last := 0
+			source, last := p.Source, 0 // without fences
 			for _, e := range p.edits {
 				if e.offset < last || e.offset > len(source) || strings.ContainsAny(e.text, "\n\r") {
 					t.Fatalf("edit %+v after %d in %d bytes", e, last, len(source))

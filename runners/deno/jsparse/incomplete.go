@@ -5,7 +5,7 @@ import "strings"
 // Incomplete reports whether a program seems to go on after its end: a bracket, a
 // template or a comment is open, or an operand is missing.
 func Incomplete(source string) bool {
-	s := &scanner{src: source, prev: token{kind: none}, tags: strings.Contains(source, "</") || strings.Contains(source, "/>")}
+	s := &scanner{src: source, prev: token{kind: none}, tags: hasTags(source)}
 	for {
 		open, before := s.open, s.pos
 		t, err := s.next()
@@ -27,29 +27,20 @@ func Incomplete(source string) bool {
 // the end of a line, and the line where it stands, 0 if there is none. Of several brackets
 // it is the innermost.
 func Unclosed(source string) (mark string, line int) {
-	s := &scanner{src: source, prev: token{kind: none}, tags: strings.Contains(source, "</") || strings.Contains(source, "/>")}
-	var open []int // the offsets of s.open
+	s := &scanner{src: source, prev: token{kind: none}, tags: hasTags(source)}
 	for {
 		t, err := s.next()
 		if t.kind == text && err != nil {
 			line, _ = position(source, t.start)
 			return source[t.start : t.start+1], line
 		}
-		if err != nil {
+		if err != nil || t.kind == none {
 			break
 		}
-		if t.kind == none {
-			return "", 0
-		}
-		for len(open) < len(s.open) {
-			open = append(open, t.start)
-		}
-		open = open[:len(s.open)]
 	}
-	if s.pos < len(source) || len(open) == 0 || !strings.ContainsRune("([{", rune(source[open[len(open)-1]])) {
-		return "", 0
+	if n := len(s.open); n > 0 && s.pos == len(source) && strings.IndexByte("([{", s.open[n-1].char) >= 0 {
+		line, _ = position(source, s.open[n-1].at)
+		return string(s.open[n-1].char), line
 	}
-	at := open[len(open)-1]
-	line, _ = position(source, at)
-	return source[at : at+1], line
+	return "", 0
 }

@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"coderunner/runners/deno/testing"
 )
 
-// MocksModule is the module that a program imports whose tests replace modules.
-const MocksModule = "coderunner:mocks"
-
-// mocksObject is its default export, by which such a program imports.
+// mocksObject is the default export of testing.MocksModule, by which a program imports whose
+// tests replace modules.
 const mocksObject = "__coderunner_mocks__"
 
 // mocking finds how tests replace modules: vi.mock("./api", factory) and its like, which
@@ -25,17 +25,10 @@ type mocking struct {
 	certain bool // it replaces modules, and not only may spy on one
 }
 
-var (
-	mockers      = []string{"vi", "vitest", "jest", "mock"}
-	hoists       = []string{"mock", "unmock", "deepUnmock", "hoisted", "module"}
-	replaces     = []string{".mock(", ".mock<", ".doMock(", ".doMock<", "unmock(", "ockModule(", "mock.module(", ".importActual", ".requireActual", ".importMock(", ".resetModules(", ".isolateModules", ".createMockFromModule"}
-	mockersNames = []string{"vitest", ExpectModule, "bun:test", "node:test"}
-)
-
 // mayMock returns what follows a program that may replace modules, else nil.
 func mayMock(source string) *mocking {
 	contains := func(s string) bool { return strings.Contains(source, s) }
-	m := &mocking{session: session{object: mocksObject}, certain: slices.ContainsFunc(replaces, contains)}
+	m := &mocking{session: session{object: mocksObject}, certain: slices.ContainsFunc(testing.Replaces, contains)}
 	if m.certain || contains("spyOn(") && contains("* as ") {
 		return m
 	}
@@ -92,7 +85,7 @@ func (m *mocking) call(a *analysis) int {
 		return -1
 	}
 	object, name := a.s.word(m.statement[at]), a.s.word(m.statement[at+2])
-	if !slices.Contains(mockers, object) || !slices.Contains(hoists, name) || (object == "mock") != (name == "module") ||
+	if !slices.Contains(testing.Mockers, object) || !slices.Contains(testing.Hoisted, name) || (object == "mock") != (name == "module") ||
 		at > 1 && name != "hoisted" {
 		return -1
 	}
@@ -101,15 +94,15 @@ func (m *mocking) call(a *analysis) int {
 
 // finish edits a program that replaces modules.
 func (m *mocking) finish(a *analysis) {
-	framework := slices.ContainsFunc(mockersNames, func(name string) bool { _, ok := a.p.seen[name]; return ok })
+	framework := slices.ContainsFunc(testing.Mocking, func(name string) bool { _, ok := a.p.seen[name]; return ok })
 	spies := m.spies(a)
 	if !framework || !m.certain && spies == "" {
 		return
 	}
-	a.p.note(Import{Specifier: MocksModule, Static: true})
+	a.p.note(Import{Specifier: testing.MocksModule, Static: true})
 	_, vitest := a.p.seen["vitest"]
 	vitest = vitest || slices.Contains(a.tests.used, "vi")
-	begin := fmt.Sprintf("import %[1]s from%[2]q;%[1]s.begin(import.meta,(s,o)=>import(s,o),%[3]t);%[4]s", mocksObject, MocksModule, vitest, spies)
+	begin := fmt.Sprintf("import %[1]s from%[2]q;%[1]s.begin(import.meta,(s,o)=>import(s,o),%[3]t);%[4]s", mocksObject, testing.MocksModule, vitest, spies)
 	if _, bun := a.p.seen["bun:test"]; !bun { // node:test's mock.module stays where it is
 		m.hoisted = slices.DeleteFunc(m.hoisted, func(t []token) bool { return a.s.word(t[0]) == "mock" })
 	}
@@ -147,7 +140,7 @@ func (m *mocking) static(a *analysis, t []token) bool {
 		return true
 	}
 	spec := a.s.src[t[last].start+1 : t[last].end-1]
-	return slices.Contains(mockersNames, spec) || spec == "mocha"
+	return slices.Contains(testing.Mocking, spec) || spec == "mocha"
 }
 
 // spies returns statements for the modules that the program spies on.

@@ -1,6 +1,7 @@
 package jsparse
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -33,16 +34,30 @@ func TestBraced(t *testing.T) {
 	}
 }
 
-func TestImportPlace(t *testing.T) {
-	source := "// a\nimport d, { x as y,\n  b } from 'm'; import { c } from \"n\";\nimport * as o from 'o'\nexport { q } from 'm'; import e from 'n'"
-	for _, tt := range []struct {
-		specifier, name string
-		line, column    int
-	}{
-		{"m", "b", 3, 3}, {"m", "x", 2, 13}, {"m", "q", 5, 10}, {"n", "c", 3, 26}, {"n", "default", 5, 31}, {"m", "default", 2, 8}, {"m", "c", 0, 0}, {"x", "b", 0, 0},
-	} {
-		if line, column := main(source).ImportPlace(tt.specifier, tt.name); line != tt.line || column != tt.column {
-			t.Errorf("%s of %s: %d:%d, want %d:%d", tt.name, tt.specifier, line, column, tt.line, tt.column)
+func TestReferences(t *testing.T) {
+	source := "// a\nimport d, { x as y,\n  b } from 'm'; import { c } from \"n\";\nimport * as o from 'o'\nexport { q } from 'm'; import e from 'n'\n" +
+		"const r = require('r'), { s, t: u } = require(`s`); require('t')(1); const v = await import('v'); import 'w'; x.require('x'); import f = require('y'); '\U0001f600'; import('z')"
+	got := ""
+	for _, r := range Scan(source).References() {
+		got += fmt.Sprintf("%s %d:%d %t %t", r.Specifier, r.Line, r.Column, r.Required, r.Used)
+		for _, n := range r.Names {
+			got += fmt.Sprintf(" %s=%s %d:%d", n.As, n.Of, n.Line, n.Column)
 		}
+		got += "\n"
+	}
+	if want := `m 3:12 false false d=default 2:8 y=x 2:13 b=b 3:3
+n 3:35 false false c=c 3:26
+o 4:20 false false o=* 4:8
+m 5:19 false false q=q 5:10
+n 5:38 false false e=default 5:31
+r 6:19 true false r= 6:7
+s 6:47 true false s=s 6:27 u=t 6:30
+t 6:61 true true
+v 6:93 false false v= 6:76
+w 6:106 false false
+y 6:146 true false f= 6:134
+z 6:165 false false
+`; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

@@ -1,20 +1,22 @@
 package jsparse
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"coderunner/internal/lazyregexp"
+	"coderunner/internal/order"
 )
 
 // loose finds imports where the scanner stops. The line of a static one begins
 // with import or export, or ends a list of names.
-var loose = regexp.MustCompile(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?\b(?:from|import)\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
+var loose = lazyregexp.New(`(?m)(^[ \t]*(?:(?:import|export|\})[^\n"']*?)?)?\b(?:from|import)\s*(?:"([^"\\\s]+)"|'([^'\\\s]+)')`)
 
 // Parse finds the imports of a file and prepares its edits. An uncertain scan has
 // none.
 func Parse(source string, o Options) *Program {
 	source = quotedIn(unfenced(source))
-	if o.Tags || strings.Contains(source, "</") || strings.Contains(source, "/>") {
+	if o.Tags || hasTags(source) {
 		p := parse(source, o, true)
 		if p.Certain && p.Tags || o.Tags {
 			return p
@@ -27,23 +29,39 @@ func Parse(source string, o Options) *Program {
 	return parse(source, o, false)
 }
 
-// fence matches a program between Markdown's fences.
-var fence = regexp.MustCompile("(?s)^\\s*(```+[\\w+-]*)[ \\t]*\r?\n.*\n[ \\t]*(```+)\\s*$")
-
-// opening matches the fence before a program whose other one was cut off.
-var opening = regexp.MustCompile("^\\s*(```+[\\w+-]*)[ \\t]*\r?\n")
-
-// quoted matches a program between fences in a text.
-var quoted = regexp.MustCompile("(?ms)^```+(?:js|javascript|mjs|jsx|ts|typescript|tsx|node)?[ \\t]*\r?\n(.*?)^```+[ \\t]*\r?$")
-
 // quotedIn returns a text of Markdown with blanks in place of all that is not in its first
 // program between fences, and other texts as they are.
 func quotedIn(text string) string {
-	m := quoted.FindStringSubmatchIndex(text)
-	if m == nil || !isProse(text[:m[0]]) {
-		return text
+	offset, begin, before := 0, 0, 0
+	inside, other := false, false
+	for line := range strings.Lines(text) {
+		info, ok := fence(line)
+		switch {
+		case ok && inside && info == "":
+			if !isProse(text[:before]) {
+				return text
+			}
+			return strings.Repeat("\n", strings.Count(text[:begin], "\n")) + text[begin:offset]
+		case ok && other:
+			other = info != ""
+		case ok && !inside:
+			inside = slices.Contains(languages, info)
+			other, before, begin = !inside, offset, offset+len(line)
+		}
+		offset += len(line)
 	}
-	return strings.Repeat("\n", strings.Count(text[:m[2]], "\n")) + text[m[2]:m[3]]
+	return text
+}
+
+// languages are what the fences of programs say.
+var languages = []string{"", "js", "javascript", "mjs", "jsx", "ts", "typescript", "tsx", "node"}
+
+// fence returns the language that a fence of Markdown says, and reports whether the line is one.
+func fence(line string) (info string, ok bool) {
+	line = strings.TrimRight(line, " \t\r\n")
+	info = strings.TrimLeft(line, "`")
+	named := !strings.ContainsFunc(info, func(r rune) bool { return !letter(byte(r)) && !digit(byte(r)) && r != '+' && r != '-' })
+	return info, len(line)-len(info) >= 3 && named
 }
 
 // isProse reports whether no program begins with a text, which ends at the beginning of a
@@ -73,19 +91,25 @@ var keywords = strings.Fields("abstract accessor any as asserts async await brea
 // isName reports whether a word is no keyword.
 func isName(w string) bool { return w != "" && !slices.Contains(keywords, w) }
 
-// unfenced returns a source with blanks in place of the fences around it.
+// unfenced returns a source with blanks in place of the fences around it, of which the second
+// may have been cut off.
 func unfenced(source string) string {
-	m := fence.FindStringSubmatchIndex(source)
-	if m == nil {
-		if m = opening.FindStringSubmatchIndex(source); m == nil || strings.Contains(source[m[1]:], "```") {
-			return source
-		}
+	begin := len(source) - len(strings.TrimLeft(source, " \t\r\n"))
+	first, rest, more := strings.Cut(source[begin:], "\n")
+	if _, ok := fence(first); !ok || !more {
+		return source
 	}
-	b := []byte(source)
-	for at := 2; at < len(m); at += 2 {
-		copy(b[m[at]:m[at+1]], strings.Repeat(" ", m[at+1]-m[at]))
+	blank := func(text string) string { return strings.Repeat(" ", len(text)) }
+	body := strings.TrimRight(rest, " \t\r\n")
+	last := strings.LastIndexByte(body, '\n') + 1
+	info, closed := fence(strings.TrimLeft(body[last:], " \t"))
+	switch {
+	case closed && info == "" && last > 0:
+		rest = rest[:last] + blank(body[last:]) + rest[len(body):]
+	case strings.Contains(rest, "```"):
+		return source
 	}
-	return string(b)
+	return source[:begin] + blank(strings.TrimRight(first, "\r")) + first[len(strings.TrimRight(first, "\r")):] + "\n" + rest
 }
 
 func parse(source string, o Options, tags bool) *Program {
@@ -107,7 +131,7 @@ func parse(source string, o Options, tags bool) *Program {
 				}
 				p.note(Import{Specifier: source[at[0]:at[1]], Static: m[2] >= 0})
 			}
-			return &Program{Source: source, Imports: p.Imports, Tags: tags}
+			return &Program{Source: source, Imports: p.Imports, Tags: tags, Own: true}
 		}
 		a.take(t)
 		if t.kind == none {
@@ -118,7 +142,7 @@ func parse(source string, o Options, tags bool) *Program {
 	if a.first.start >= 0 {
 		p.begins = a.first.start
 	}
-	p.Legacy = p.Legacy || p.Decorated && !p.Standard && legacySignature.MatchString(source)
+	p.Legacy = p.Legacy || p.Decorated && !p.Standard && len(Scan(source).find(legacySignature...)) > 0
 	if p.Tags {
 		a.pragmas()
 	}
@@ -136,7 +160,7 @@ func parse(source string, o Options, tags bool) *Program {
 		p.edits = append(p.edits, c.assigned...)
 		a.form(p.begins, c.prelude(p.Imports))
 	}
-	slices.SortStableFunc(p.edits, byOffset)
+	order.Stably(p.edits, byOffset)
 	return p
 }
 
@@ -163,20 +187,21 @@ func (a *analysis) take(t token) {
 	a.prev, a.prev2, a.prev3 = t, a.prev, a.prev2
 }
 
-var (
-	sourcePragma  = regexp.MustCompile(`@jsxImportSource\s+([^\s*]+)`)
-	classicPragma = regexp.MustCompile(`@jsx(?:Runtime\s+classic|\s+[\w$])`)
-)
-
 // pragmas reads the comments before the first statement.
 func (a *analysis) pragmas() {
 	head := a.p.Source[:a.p.begins]
-	if m := sourcePragma.FindStringSubmatch(head); m != nil {
-		a.p.TagSource = m[1]
+	words := append(strings.Fields(head), "")
+	for i, w := range words[:len(words)-1] {
+		next, _, _ := strings.Cut(words[i+1], "*")
+		switch {
+		case strings.HasSuffix(w, "@jsxImportSource"):
+			a.p.TagSource = next
+		case strings.HasSuffix(w, "@jsxRuntime") && next == "classic", strings.HasSuffix(w, "@jsx") && next != "":
+			a.p.Classic = true
+		}
 	}
-	at := classicPragma.FindStringIndex(head)
-	if a.p.Classic = a.p.TagSource == "" && at != nil; a.p.Classic && !strings.Contains(head, "@jsxRuntime") {
+	if a.p.Classic = a.p.Classic && a.p.TagSource == ""; a.p.Classic && !strings.Contains(head, "@jsxRuntime") {
 		// Without this before it, the pragma is an error where React is the default.
-		a.form(max(strings.LastIndex(head[:at[0]], "/*"), 0), "/** @jsxRuntime classic */")
+		a.form(max(strings.LastIndex(head[:strings.Index(head, "@jsx")], "/*"), 0), "/** @jsxRuntime classic */")
 	}
 }

@@ -15,9 +15,10 @@ package jsparse
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"coderunner/internal/order"
 )
 
 const (
@@ -45,6 +46,7 @@ type Program struct {
 	Script    bool   // Node runs it as a script, and so may Deno: see Edited
 	Turn      bool   // it names process.nextTick, setImmediate or captureRejections
 	Workers   bool   // it names Worker
+	Own       bool   // it may look for its own file: others do without one, since V8 gets their text
 	Requires  bool   // it uses require, which its module has to have
 	Tags      bool   // it has tags (JSX)
 	TagSource string // the package whose functions its pragma names for tags, or ""
@@ -58,12 +60,13 @@ type Program struct {
 	// ends with an expression, and with one that returns how much was written.
 	Value, Written bool
 
-	begins int  // where its first statement begins, or its end
-	module bool // it is a module, whether or not its text shows that
-	edits  []edit
-	fields []edit // of decorated fields without a value, see Declared
-	named  []named
-	seen   map[string]int // specifier → its index in Imports
+	begins  int  // where its first statement begins, or its end
+	module  bool // it is a module, whether or not its text shows that
+	edits   []edit
+	fields  []edit // of decorated fields without a value, see Declared
+	named   []named
+	clauses []clause
+	seen    map[string]int // specifier → its index in Imports
 }
 
 // Import is a module that a file names.
@@ -74,6 +77,9 @@ type Import struct {
 	Static bool
 	// Required reports whether require() imports it.
 	Required bool
+	// Late reports whether the first static import of it comes after another: among the
+	// static ones its place is a later one.
+	Late bool
 }
 
 // Options are how to read a file.
@@ -111,9 +117,13 @@ type named struct {
 	text      token    // the specifier
 	words     []edit   // of "as" and "type"
 	names     []string // that are no types, as the module has them
-	odd       bool     // it has default
-	worker    bool     // it has Worker
 	whole     bool     // it is one of all names by one
+}
+
+// clause is what a static import binds.
+type clause struct {
+	specifier string
+	names     []Name
 }
 
 func byOffset(a, b edit) int { return cmp.Compare(a.offset, b.offset) }
@@ -141,7 +151,7 @@ func (p *Program) Valueless() *Program {
 	if !more && !p.Script {
 		return nil
 	}
-	slices.SortStableFunc(plain.edits, byOffset)
+	order.Stably(plain.edits, byOffset)
 	return plain
 }
 
@@ -150,6 +160,7 @@ func (p *Program) note(i Import) {
 	spec := i.Specifier
 	if at, ok := p.seen[spec]; ok {
 		have := &p.Imports[at]
+		have.Late = have.Late || i.Static && !have.Static
 		have.Static, have.Required = have.Static || i.Static, have.Required || i.Required
 		return
 	}

@@ -47,6 +47,7 @@ func TestScript(t *testing.T) {
 func TestMentioned(t *testing.T) {
 	for source, want := range map[string]string{
 		"process.nextTick(f)": "turn", "setImmediate(f)": "turn", "// setImmediate(f)": "", "'nextTick('": "", "new Worker(a)": "workers", "/* Worker */ `Worker`": "",
+		"import.meta.url": "own", "process.argv[2]": "own", "if (require.main === m) f()": "own", "import('./call_1.js')": "own", "`./call_${n}.js`": "own", "a.meta + '__filename' // argv": "",
 	} {
 		p, got := main(source), ""
 		if p.Turn {
@@ -54,6 +55,9 @@ func TestMentioned(t *testing.T) {
 		}
 		if p.Workers {
 			got += "workers"
+		}
+		if p.Own {
+			got += "own"
 		}
 		if got != want {
 			t.Errorf("%q: %q, want %q", source, got, want)

@@ -206,7 +206,7 @@ func (s *session) finish(a *analysis, o Options) {
 	a.p.edits = append([]edit{{offset: a.p.begins, text: begin}}, append(a.p.edits, a.commonJS.assigned...)...)
 	a.p.named = nil
 	if a.last.start >= 0 && a.isExpression(a.last) {
-		a.p.Value = !a.commands()
+		a.p.Value = true
 		a.p.Written = a.written()
 	}
 }

@@ -14,7 +14,7 @@ func (a *analysis) statements(t token) {
 		a.begin = true
 	case a.prev.kind == none || a.begin || a.starts(t):
 		a.last = statement{start: t.start, end: t.end, first: t}
-		if a.prev.kind == none {
+		if a.first.start < 0 {
 			a.first = a.last
 		}
 		a.begin = false
@@ -148,7 +148,14 @@ func (a *analysis) mention(t token) {
 		a.p.Turn = true
 	case "Worker":
 		a.p.Workers = true
+	case "__filename", "argv", "mainModule", "MainModule":
+		a.p.Own = true
+	case "meta", "main":
+		of := a.s.word(a.prev2)
+		a.p.Own = a.p.Own || a.s.is(a.prev, '.') && (of == "import" || of == "require")
 	}
+	// The file of an earlier call is named after that.
+	a.p.Own = a.p.Own || (t.kind == text || t.kind == template || t.kind == mark) && strings.Contains(a.s.src[t.start:t.end], "call_")
 }
 
 // turn has the program tell the end of its first turn, if that matters and is its own.
@@ -193,7 +200,7 @@ func (a *analysis) valueOf() string {
 	if a.written() {
 		return `((v)=>typeof v==="object"&&v!==null?v:void 0)(`
 	}
-	if a.last.sets || a.commands() {
+	if a.last.sets {
 		return "((v)=>{})(" // as in Python: exit codes and handlers are nobody's result
 	}
 	return "(0," // which keeps a function from being named after the variable
@@ -209,13 +216,6 @@ func (a *analysis) written() bool {
 		return slices.Contains([]string{"localStorage", "sessionStorage"}, a.s.word(a.last.first))
 	}
 	return false
-}
-
-// commands reports whether the last expression runs the commands of a command line by
-// yargs, which have printed what is to be seen.
-func (a *analysis) commands() bool {
-	parses := strings.HasPrefix(a.last.call, "parse") || strings.HasSuffix(a.s.src[a.last.start:a.last.end], ".argv")
-	return parses && strings.Contains(a.s.src, ".command(") && slices.ContainsFunc(a.p.Imports, func(i Import) bool { return strings.TrimPrefix(i.Specifier, "npm:") == "yargs" })
 }
 
 // returnsLast reports whether the program is a module but for a return with a value

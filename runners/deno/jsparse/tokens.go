@@ -39,6 +39,7 @@ type token struct {
 type bracket struct {
 	char   byte // '(', '[', '{', '`' for ${ in a template, or of tags.go
 	header bool
+	at     int // its offset
 }
 
 // Brackets of tags (JSX), beside those of bracket.
@@ -324,7 +325,7 @@ func (s *scanner) punctuation(t *token, c byte) error {
 				header = s.word(s.prev2) == "for"
 			}
 		}
-		s.open = append(s.open, bracket{c, header})
+		s.open = append(s.open, bracket{c, header, t.start})
 	case ')', ']', '}':
 		return s.closing(t, c)
 	case '!':

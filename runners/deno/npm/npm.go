@@ -6,10 +6,13 @@
 package npm
 
 import (
+	"cmp"
 	_ "embed"
 	"slices"
 	"strings"
 	"sync"
+
+	"coderunner/internal/lazyregexp"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -19,18 +22,30 @@ var text []byte
 
 // Facts are the tables of packages.toml, which describes them.
 type Facts struct {
-	WellKnown   []string `toml:"well_known"`
 	Majors      map[string]string
 	PureMajors  map[string]string `toml:"pure_majors"`
 	Substitutes map[string]string
 	Twins       map[string]int
-	Standard    map[string]string
 	Companions  []Companion `toml:"companion"`
 	Natives     []Native    `toml:"native"`
+	Unloaded    []string
+	Drivers     []string
 }
 
 // Companion is a package that another one loads.
-type Companion struct{ Of, Text, Name string }
+type Companion struct {
+	Of, Text, Name string
+
+	expr *lazyregexp.Regexp // Text
+}
+
+// In returns the packages that a program's text names, at most n.
+func (c Companion) In(source string, n int) (names []string) {
+	for _, found := range c.expr.FindAllStringSubmatch(source, n) {
+		names = append(names, cmp.Or(c.Name, found[len(found)-1]))
+	}
+	return names
+}
 
 // Native is what does without the machine code of some packages.
 type Native struct {
@@ -48,6 +63,9 @@ var Known = sync.OnceValue(func() *Facts {
 	f := new(Facts)
 	if err := toml.Unmarshal(text, f); err != nil {
 		panic(err) // a test reads them
+	}
+	for n := range f.Companions {
+		f.Companions[n].expr = lazyregexp.New(f.Companions[n].Text)
 	}
 	return f
 })

@@ -29,10 +29,6 @@ func TestFacts(t *testing.T) {
 			}
 		}
 	}
-	named("well_known", f.WellKnown...)
-	if !slices.IsSorted(f.WellKnown) {
-		t.Error("well_known is not sorted")
-	}
 	for _, versions := range []map[string]string{f.Majors, f.PureMajors} {
 		for name, v := range versions {
 			named("majors", name)

@@ -35,8 +35,8 @@ type Config struct {
 	// with a password.
 	Env map[string]string
 
-	// Ahead is the most idle processes that are kept, of about 9 MiB each. 0 is
-	// none, which is right for one run.
+	// Ahead is the most idle processes that are kept, of about 9 MiB each, and more
+	// with packages. 0 is none, which is right for one run.
 	Ahead int
 
 	// Memory is the limit that requests will probably have, in bytes. Warm starts

@@ -61,7 +61,7 @@ func (in *Instance) Confinement() *sandbox.Spec {
 		Execute: []string{v.Binary},
 		Read:    []string{in.OwnDir, in.RunDirs.bootstrap(in.Variant)},
 		Write:   []string{in.Dir.Path},
-		Network: p.Net.Any() && !p.DenyNet.All, Loopback: in.ownNetwork(),
+		Network: p.Net.Any() && !p.DenyNet.All, Loopback: in.ownNetwork(), Attributes: true,
 	}
 	if v.Ready.Dir != "" {
 		s.Read = slices.Concat(s.Read, []string{v.Ready.Dir}, v.Ready.Dirs, v.Ready.Copies)
@@ -134,7 +134,7 @@ func granted(allow, deny runners.Grant) []string {
 // unpacks and parses untrusted archives. Staging is the directory that it fills,
 // "" if there is none.
 func (t *Tool) Spec(binary, dir, staging string) *sandbox.Spec {
-	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{t.DenoDir, staging}, Network: true}
+	s := &sandbox.Spec{Execute: []string{binary}, Read: []string{dir}, Write: []string{t.DenoDir, staging}, Network: true, Attributes: true}
 	for _, name := range CertificateVariables {
 		s.Read = append(s.Read, t.Config.Env[name])
 	}

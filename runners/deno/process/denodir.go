@@ -25,20 +25,22 @@ import (
 // fetched are the directories that the trusted phase fills.
 var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
 
-// link makes the run's DENO_DIR, of links into the shared one.
-func (f *RunDir) link(shared string) error {
-	if f.linked {
+// link makes the run's DENO_DIR, of links into the shared one if the run has packages. What else
+// Deno would write there is refused, and not missed.
+func (f *RunDir) link(shared string, packages bool) error {
+	if f.linked && (f.packages || !packages) {
 		return nil
 	}
 	dir := f.denoDir()
 	gen := genIn(dir, f.Work())
-	links := map[string]string{gen: f.gen()}
-	for _, name := range fetched {
-		links[filepath.Join(dir, name)] = filepath.Join(shared, name)
-	}
-	links[filepath.Join(dir, storageName)] = f.gen() // emptied after each run
-	for _, name := range codecache.Names {
-		links[filepath.Join(dir, name)] = filepath.Join(f.Code(), name)
+	links := map[string]string{gen: f.gen(), filepath.Join(dir, storageName): f.gen()} // emptied after each run
+	if packages {
+		for _, name := range fetched {
+			links[filepath.Join(dir, name)] = filepath.Join(shared, name)
+		}
+		for _, name := range codecache.Names {
+			links[filepath.Join(dir, name)] = filepath.Join(f.Code(), name)
+		}
 	}
 	err := procdir.RemoveAll(dir)
 	if err == nil {
@@ -49,7 +51,7 @@ func (f *RunDir) link(shared string) error {
 			err = os.Symlink(target, name)
 		}
 	}
-	f.linked = err == nil
+	f.linked, f.packages = err == nil, packages
 	return err
 }
 

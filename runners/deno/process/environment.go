@@ -116,7 +116,8 @@ func (in *Instance) interceptEnv() (env []string) {
 	if i == nil || !Supervised(in.policy()) {
 		return nil
 	}
-	for name, value := range i.Environment() {
+	in.Interceptor = i.Begin(nil)
+	for name, value := range in.Interceptor.Environment() {
 		env = append(env, name+"="+value)
 	}
 	return append(env, "DENO_CERT="+in.RunDirs.root())

@@ -25,8 +25,10 @@ import (
 	"sync"
 	"time"
 
+	"coderunner/internal/netpolicy"
 	"coderunner/internal/process"
 	"coderunner/internal/project"
+	"coderunner/internal/recent"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 	"coderunner/runners/deno/deps"
@@ -45,6 +47,7 @@ type Variant struct {
 	Narrow  bool            // its only permissions are for what it loads
 	Layout  *project.Layout // whose grants it has; nil: there is none
 	Asks    bool            // Deno allows all of the network, and the guard decides
+	Early   *Early          // what it loads before there is a program; nil: nothing
 }
 
 // variantKey returns a key of the variant and of the environment of its processes,
@@ -55,7 +58,7 @@ func (l *Launcher) variantKey(v Variant) string {
 		return ""
 	}
 	env, _ := l.runEnv(l.Config.Policy, "", "")
-	return fmt.Sprint(v.Binary, info.Size(), info.ModTime().UnixNano(), v.Memory, v.Ready.Dir, v.Ready.Locked, v.Ready.NPM, v.Ready.Remote, v.Merged, v.Session, v.Asks, v.Layout.Key(), env)
+	return fmt.Sprint(v.Binary, info.Size(), info.ModTime().UnixNano(), v.Memory, v.Ready.Dir, v.Ready.Locked, v.Ready.NPM, v.Ready.Remote, v.Merged, v.Session, v.Asks, v.Layout.Key(), v.Early.key(), env)
 }
 
 // policy returns what the process may touch. A process that runs no program may
@@ -83,6 +86,8 @@ type Launcher struct {
 	Background sync.WaitGroup // work that runs leave behind
 
 	warnOnce sync.Once // for the warning that memory cannot be limited
+
+	verdicts recent.Map[string, verdict] // on loading packages early, by earlyKey
 }
 
 // Instance is a Deno process with its own directory. It is started before its run
@@ -105,9 +110,12 @@ type Instance struct {
 	err     error            // why it failed
 	Process *process.Process // nil if there is none
 	Before  process.Usage    // what it has used so far
+	found   findings         // about its early packages
 	Workers bool             // a program of its session may have started Workers
 	Guard   guard.Guard      // of its sockets
 	Orders  *os.File         // where a session's process gets its orders
+
+	Interceptor netpolicy.Interceptor // of its connections, whose placeholders it has; nil: none
 }
 
 // Await waits until the instance is ready. It returns the context's cause if ctx

@@ -14,6 +14,7 @@ import (
 	"coderunner/internal/procdir"
 	"coderunner/internal/process"
 	"coderunner/internal/sandbox"
+	"coderunner/internal/trace"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 
@@ -44,7 +45,7 @@ func (in *Instance) arrange() error {
 			return fmt.Errorf("copy the prepared %s: %w", name, err)
 		}
 	}
-	if err := in.Dir.link(in.DenoDir); err != nil {
+	if err := in.Dir.link(in.DenoDir, ready.Dir != "" || in.Variant.Session || !in.guarded()); err != nil {
 		// Some systems restrict symbolic links. Deno then writes to its cache, where
 		// that is allowed.
 		in.Log.Debug("Deno has no directory of its own for a run", zap.Error(err))
@@ -83,10 +84,16 @@ func (l *Launcher) Launch(ctx context.Context, v Variant) *Instance {
 // start starts the process and waits until it is ready.
 func (in *Instance) start(ctx context.Context) error {
 	var err error
-	if in.Dir, err = in.RunDirs.Take(); err != nil {
-		return err
+	arranging := trace.Begin("make the run's directory")
+	if in.Dir, err = in.RunDirs.Take(); err == nil {
+		var written error
+		var writing sync.WaitGroup
+		writing.Go(func() { written = in.RunDirs.writeBootstrap(in.Variant) })
+		err = in.arrange()
+		writing.Wait()
+		err = errors.Join(err, written)
 	}
-	if err := in.arrange(); err != nil {
+	if arranging(); err != nil {
 		return err
 	}
 	report, err := process.MakePipe(in.Dir.Report())
@@ -132,9 +139,13 @@ func (in *Instance) compiled() string {
 
 // exec starts the process.
 func (in *Instance) exec() (*process.Process, error) {
+	defer trace.Begin("start Deno, confined")()
 	may := in.Confinement()
 	env, _ := in.runEnv(in.policy(), in.OwnDir, in.Dir.Temp())
 	env = append(env, in.interceptEnv()...)
+	if e := in.Variant.Early; e != nil && e.trial {
+		env = append(env, auditVariable+"="+in.Dir.audit())
+	}
 	input := ""
 	if in.Variant.Session {
 		input = in.Dir.stdin()
@@ -148,6 +159,7 @@ func (in *Instance) exec() (*process.Process, error) {
 // configure sends the process its setup, waits for the byte that reports it
 // ready, and limits it.
 func (in *Instance) configure() error {
+	defer trace.Begin("wait until Deno is ready")()
 	if err := WriteFrame(in.Process.Stdin, in.setup()); err != nil && !errors.Is(err, os.ErrClosed) {
 		// It may have died; its stderr explains why.
 		in.Log.Debug("Deno does not read its stdin", zap.Error(err))
@@ -159,7 +171,12 @@ func (in *Instance) configure() error {
 	if err := in.Process.Limit(in.Variant.Memory); err != nil {
 		in.warnOnce.Do(func() { in.Log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
 	}
-	return nil
+	if in.Variant.Early == nil {
+		return nil
+	}
+	err := in.loadEarly()
+	in.Before = in.Process.Usage()
+	return err
 }
 
 // WriteFrame writes v as JSON after its length in eight hexadecimal digits.

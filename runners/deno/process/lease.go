@@ -25,12 +25,17 @@ type Leases struct {
 	ctx  context.Context               // ends with close
 	stop context.CancelFunc
 
+	// ClockLimit bounds how long a process waits whose packages have asked for the time, and
+	// EarlyMemory the memory of all that wait with packages, in bytes.
+	ClockLimit  time.Duration
+	EarlyMemory int64
+
 	variants recent.Map[string, Variant] // by variantKey; idle processes of a forgotten one expire
 }
 
 // NewLeases returns leases with at most max idle processes.
 func NewLeases(of *Launcher, max int) *Leases {
-	l := &Leases{Launcher: of}
+	l := &Leases{Launcher: of, ClockLimit: time.Minute, EarlyMemory: 384 << 20}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	if max > 0 {
 		l.Pool = pool.New(pool.Options[string, *Instance]{
@@ -54,8 +59,11 @@ func (l *Leases) launchFor(key string) (*Instance, error) {
 	in.Key = key
 	l.Background.Go(func() {
 		// A process that cannot be started must not be leased.
-		if <-in.started; in.err != nil && l.Pool.Remove(key, in) {
+		if <-in.started; in.err != nil && l.Pool.Remove(key, in) && !unfit(in.err) {
 			l.Log.Warn("a process for the pool cannot be started", zap.Error(in.err))
+		}
+		if in.err == nil && v.Early != nil {
+			l.boundEarly(in)
 		}
 	})
 	return in, nil
@@ -101,7 +109,7 @@ func (l *Leases) key(v Variant) string {
 	l.variants.Put(key, v)
 	// The idle processes of a replaced Deno.
 	l.drop(func(k string, have Variant) bool {
-		return k != key && have.Binary == v.Binary && have.Memory == v.Memory && have.Ready.Dir == v.Ready.Dir
+		return k != key && have.Binary == v.Binary && have.Memory == v.Memory && have.Ready.Dir == v.Ready.Dir && have.Early.key() == v.Early.key()
 	})
 	return key
 }

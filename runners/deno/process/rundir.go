@@ -1,7 +1,6 @@
 package process
 
 import (
-	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +15,6 @@ import (
 	"coderunner/internal/procdir"
 	"coderunner/internal/project"
 	"coderunner/runners"
-	"coderunner/runners/deno/standins"
 )
 
 // BasePrefix begins the names of Runners' directories in the system's temporary
@@ -36,14 +34,17 @@ const BasePrefix = "coderunner-deno-"
 //	    ├── gen/     compiled TypeScript
 //	    ├── code/    Deno's databases, if the run has packages
 //	    ├── report   a pipe: what the bootstrap reports
+//	    ├── audit    what packages touch while they are loaded on trial
+//	    ├── tools    a pipe: answers to what a program asks of its tools
 //	    └── orders, stdin  pipes of a session's process
 type runDirs struct {
 	Path string
 	dir  *procdir.Dir // base
 
-	mu   sync.Mutex
-	free []*RunDir
-	Next int
+	mu      sync.Mutex
+	free    []*RunDir
+	Next    int
+	written []string // names of bootstraps
 }
 
 // OpenRunDirs makes the base directory and removes those of dead processes.
@@ -61,13 +62,7 @@ func OpenRunDirs(root []byte) (*runDirs, error) {
 	f := &runDirs{Path: dir.Path(), dir: dir}
 	err = os.Mkdir(f.Private(), 0o700)
 	if err == nil {
-		err = os.WriteFile(f.Seal(), []byte(sealSource), 0o600)
-	}
-	for name, more := range bootstraps {
-		if err == nil {
-			source := testsSource + displaySource + hostSource + networkSource + sitesSource + likenodeSource + builtinsSource + blameSource + tempSource + more + bootstrapSource
-			err = os.WriteFile(filepath.Join(f.Path, name), []byte(source), 0o600)
-		}
+		err = os.WriteFile(f.Seal(), []byte(source("seal")), 0o600)
 	}
 	if err == nil && root != nil {
 		err = os.WriteFile(f.root(), root, 0o600)
@@ -83,40 +78,7 @@ const (
 	ownName  = "deno"
 	sealName = "seal.js" // in ownName
 	rootName = "root.pem"
-
-	// The bootstraps.
-	aloneName    = "bootstrap.js"
-	packagesName = "bootstrap-packages.js"
-	sessionName  = "bootstrap-session.js"
 )
-
-// bootstraps has the parts of a bootstrap that only some processes need, by its name. Each
-// process reads all of its own, which for 30 KiB takes a millisecond.
-var bootstraps = map[string]string{
-	aloneName:    "",
-	packagesName: standins.Source(),
-	sessionName:  standins.Source() + sessionSource + modulesSource,
-}
-
-// bootstrap returns the path of a variant's main module.
-func (f *runDirs) bootstrap(v Variant) string {
-	name := aloneName
-	switch {
-	case v.Session:
-		name = sessionName
-	case v.Ready.Dir != "":
-		name = packagesName
-	}
-	return filepath.Join(f.Path, name)
-}
-
-// scripts returns the paths of what every process runs.
-func (f *runDirs) scripts() (all []string) {
-	for name := range bootstraps {
-		all = append(all, filepath.Join(f.Path, name))
-	}
-	return append(all, f.Private())
-}
 
 func (f *runDirs) Private() string { return filepath.Join(f.Path, ownName) }
 func (f *runDirs) root() string    { return filepath.Join(f.Path, rootName) }
@@ -135,8 +97,9 @@ type RunDir struct {
 	Path string        // base/rN
 	made []fs.FileInfo // of dirs when they were made; nil if there are none
 
-	linked bool           // denoDir is as link made it
-	Placed project.Placed // in work
+	linked   bool           // denoDir is as link made it
+	packages bool           // and has links to packages
+	Placed   project.Placed // in work
 }
 
 func (f *RunDir) Work() string   { return filepath.Join(f.Path, "work") }
@@ -145,7 +108,9 @@ func (f *RunDir) gen() string    { return filepath.Join(f.Path, "gen") }
 func (f *RunDir) Code() string   { return filepath.Join(f.Path, "code") }
 func (f *RunDir) Report() string { return filepath.Join(f.Path, "report") }
 func (f *RunDir) orders() string { return filepath.Join(f.Path, "orders") }
+func (f *RunDir) Tools() string  { return filepath.Join(f.Path, "tools") }
 func (f *RunDir) stdin() string  { return filepath.Join(f.Path, "stdin") }
+func (f *RunDir) audit() string  { return filepath.Join(f.Path, "audit") }
 
 // denoDir returns the run's DENO_DIR, which is outside its directory.
 func (f *RunDir) denoDir() string { return filepath.Join(f.of.Private(), filepath.Base(f.Path)) }
@@ -320,42 +285,3 @@ func FileURL(name string) string {
 	}
 	return (&url.URL{Scheme: "file", Path: p}).String()
 }
-
-//go:embed bootstrap/bootstrap.js
-var bootstrapSource string
-
-//go:embed bootstrap/tests.js
-var testsSource string
-
-//go:embed bootstrap/display.js
-var displaySource string
-
-//go:embed bootstrap/host.js
-var hostSource string
-
-//go:embed bootstrap/network.js
-var networkSource string
-
-//go:embed bootstrap/temp.js
-var tempSource string
-
-//go:embed bootstrap/blame.js
-var blameSource string
-
-//go:embed bootstrap/likenode.js
-var likenodeSource string
-
-//go:embed bootstrap/sites.js
-var sitesSource string
-
-//go:embed bootstrap/session.js
-var sessionSource string
-
-//go:embed bootstrap/modules.js
-var modulesSource string
-
-//go:embed bootstrap/builtins.js
-var builtinsSource string
-
-//go:embed bootstrap/seal.js
-var sealSource string

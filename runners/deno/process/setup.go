@@ -27,6 +27,7 @@ type setup struct {
 
 	Packages []string `json:"packages"`          // for which something stands; null if there are no packages
 	Modules  []string `json:"modules,omitempty"` // of Node that packages import
+	Early    bool     `json:"early,omitempty"`   // packages to load before there is a program follow
 	Cold     []string `json:"cold,omitempty"`    // packages to load before the program, if Deno knows nothing of their modules
 	SQLite3  string   `json:"sqlite3,omitempty"` // the address of the module that sqlite3 needs
 
@@ -85,6 +86,9 @@ func (in *Instance) setup() setup {
 		if slices.Contains(to.Packages, "sqlite3") {
 			to.SQLite3 = standins.SQLite3()
 		}
+	}
+	if to.Early = in.Variant.Early != nil; to.Early {
+		to.Hide = append(to.Hide, auditVariable)
 	}
 	if in.cold {
 		to.Cold = ready.Specifiers

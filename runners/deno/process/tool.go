@@ -63,6 +63,16 @@ func CheckBinary(name string) (path, version string, err error) {
 	return path, version, nil
 }
 
+// Version returns the version of a Deno that a configuration names, the pinned one's if it
+// names none.
+func Version(binary string) (version string, err error) {
+	if binary == "" {
+		return versions.DenoVersion, nil
+	}
+	_, version, err = CheckBinary(binary)
+	return version, err
+}
+
 // older reports whether a version like 2.9.6 is before another. What is not a
 // version is old.
 func older(version, than string) bool {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners/deno/jsparse"
 )
 
@@ -78,7 +79,7 @@ func (l *Map) has(text []byte) bool {
 
 // wrappedFrame matches the frame of the module that Deno makes for a CommonJS file, after
 // that of the call by which it requires the file.
-var wrappedFrame = regexp.MustCompile(`( at require \(node:module:\d+:\d+\))\n +at file:///[^\s()'"]+:7:9\b`)
+var wrappedFrame = lazyregexp.New(`( at require \(node:module:\d+:\d+\))\n +at file:///[^\s()'"]+:7:9\b`)
 
 // Show returns what a program has printed, with the places in its files as tracebacks have
 // them, and those in packages as in node_modules.
@@ -114,41 +115,84 @@ func (l *Map) frames() *regexp.Regexp {
 	return l.printed
 }
 
-var (
-	spot    = regexp.MustCompile(`(^|[\s(])([^\s()'":]+):(\d+):(\d+)`)
-	frame   = regexp.MustCompile(`^\s+at `)
-	linked  = regexp.MustCompile(`(?s)\s+at (file:\S+?:\d+:\d+)$`) // V8 puts the position into the message
-	flagged = regexp.MustCompile(`, run again with the (--allow-\w+) flag`)
-	wrapper = regexp.MustCompile(`^\s+at \S+:7:9$`) // the frame of the module that Deno makes for a CommonJS file
-)
+// spot matches a place in a line.
+var spot = lazyregexp.New(`(^|[\s(])([^\s()'":]+):(\d+):(\d+)`)
 
 // maxFrames bounds a traceback, in lines.
 const maxFrames = 200
 
 // IsFrame reports whether a line of a stack is a frame.
-func IsFrame(line string) bool { return frame.MatchString(line) }
+func IsFrame(line string) bool {
+	text := strings.TrimLeft(line, " \t")
+	return text != line && strings.HasPrefix(text, "at ")
+}
+
+// Frames returns the lines of a traceback that are frames with a place.
+func Frames(traceback string) (frames []string) {
+	for line := range strings.SplitSeq(traceback, "\n") {
+		if _, n := Place(line); n > 0 && IsFrame(line) {
+			frames = append(frames, line)
+		}
+	}
+	return frames
+}
+
+// Place returns the file and the line that a frame names, 0 if it names none.
+func Place(frame string) (name string, line int) {
+	last := strings.TrimSuffix(frame[strings.LastIndexAny(frame, " (")+1:], ")")
+	parts := strings.Split(last, ":")
+	n := len(parts)
+	if n < 3 {
+		return "", 0
+	}
+	_, err := strconv.Atoi(parts[n-1])
+	if line, _ = strconv.Atoi(parts[n-2]); err != nil {
+		return "", 0
+	}
+	return strings.Join(parts[:n-2], ":"), line
+}
 
 // Unlinked returns a message without the place that V8 puts at its end.
-func Unlinked(message string) string { return linked.ReplaceAllString(message, "") }
+func Unlinked(message string) string {
+	message, _ = unlink(message)
+	return message
+}
+
+// unlink returns a line, or a message, and the place at its end, "" if there is none.
+func unlink(text string) (before, place string) {
+	at := strings.LastIndex(text, "at file:")
+	if at < 1 || !strings.ContainsAny(text[at-1:at], " \t\n") || strings.ContainsAny(text[at+len("at "):], " \t\n") {
+		return text, ""
+	}
+	if _, n := Place(text[at:]); n == 0 {
+		return text, ""
+	}
+	return strings.TrimRight(text[:at], " \t\n"), text[at+len("at "):]
+}
+
+// isWrapper reports whether a line is the frame of the module that Deno makes for a CommonJS
+// file.
+func isWrapper(line string) bool {
+	return IsFrame(line) && strings.HasSuffix(line, ":7:9") && len(strings.Fields(line)) == 2
+}
 
 // Trace reduces a stack to frames in the program's files, with the lines and
 // columns of its source. Line is the first one in the program.
 func (l *Map) Trace(stack string) (text string, line int) {
-	lines := strings.Split(flagged.ReplaceAllString(strings.TrimSpace(stack), ""), "\n")
+	lines := strings.Split(strings.TrimSpace(stack), "\n")
 	if len(lines) > maxFrames {
 		lines = append(lines[:maxFrames], "    …")
 	}
 	var kept []string
 	for _, row := range lines {
 		inside := l.Clean(row)
-		if frame.MatchString(row) && inside == row {
+		if IsFrame(row) && inside == row {
 			continue // Deno's, a package's or ours
 		}
-		if m := linked.FindStringIndex(row); m != nil && !frame.MatchString(row) {
-			// V8 puts the position into the message.
-			inside = l.Clean(row[:m[0]]) + "\n    at " + l.Clean(strings.TrimSpace(row[m[0]:])[len("at "):])
+		if before, place := unlink(row); place != "" && !IsFrame(row) {
+			inside = l.Clean(before) + "\n    at " + l.Clean(place)
 		}
-		if wrapper.MatchString(inside) && len(kept) > 0 && strings.Contains(kept[len(kept)-1], " at Object.<anonymous> (") {
+		if isWrapper(inside) && len(kept) > 0 && strings.Contains(kept[len(kept)-1], " at Object.<anonymous> (") {
 			continue // Deno's module around a CommonJS file
 		}
 		ours := false
@@ -163,7 +207,7 @@ func (l *Map) Trace(stack string) (text string, line int) {
 			}
 			return m[1] + at
 		})
-		if !ours || !frame.MatchString(row) {
+		if !ours || !IsFrame(row) {
 			kept = append(kept, inside)
 		}
 	}

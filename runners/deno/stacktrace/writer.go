@@ -3,7 +3,6 @@ package stacktrace
 import (
 	"bytes"
 	"io"
-	"regexp"
 )
 
 // Writer passes on what a program prints, as Show has it.
@@ -19,9 +18,6 @@ func (l *Map) NewWriter(w io.Writer) *Writer { return &Writer{w: w, Map: l} }
 // maxPlace bounds rest, in bytes.
 const maxPlace = 4096
 
-// unended matches the beginning of a place in a file at the end of a text.
-var unended = regexp.MustCompile(`file:///[^\s()'"]*$`)
-
 // Write implements io.Writer.
 func (p *Writer) Write(b []byte) (int, error) {
 	if len(p.rest) == 0 && !bytes.Contains(b, []byte("file:///")) && !p.has(b) {
@@ -30,10 +26,13 @@ func (p *Writer) Write(b []byte) (int, error) {
 	text := append(p.rest, b...)
 	tail := text[max(0, len(text)-maxPlace):]
 	p.rest = nil
-	if m := unended.FindIndex(tail); m != nil && m[0] > 0 {
-		p.rest = append(p.rest, tail[m[0]:]...)
-	} else if m != nil && len(text) < maxPlace {
-		p.rest = text
+	if at := bytes.LastIndex(tail, []byte("file:///")); at >= 0 && !bytes.ContainsAny(tail[at:], " \t\r\n\f()'\"") { // it may be the beginning of a place
+		switch {
+		case at > 0:
+			p.rest = append(p.rest, tail[at:]...)
+		case len(text) < maxPlace:
+			p.rest = text
+		}
 	}
 	if err := p.pass(text[:len(text)-len(p.rest)]); err != nil {
 		return 0, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners/python/pypi"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/wheel"
@@ -52,7 +53,7 @@ func Project(module string, known Finder) requirement.Requirement {
 
 // version is how the modules of Google's projects end that have a version of an API:
 // google.cloud.pubsub_v1 is in google-cloud-pubsub.
-var version = regexp.MustCompile(`_v\d[a-z0-9]*$`)
+var version = lazyregexp.New(`_v\d[a-z0-9]*$`)
 
 // depth returns how many parts of a module's name form its project's.
 func depth(parts []string) int {

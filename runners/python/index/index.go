@@ -40,7 +40,6 @@ type File struct {
 	SHA256         string // hexadecimal, "" when the index states none
 	RequiresPython string
 	Yanked         bool
-	Size           int64  // bytes, 0 when not stated
 	Day            string // of its upload, "2026-11-22", or ""
 }
 

@@ -48,7 +48,7 @@ func TestParseJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := []index.File{
-			{Filename: "demo-1.0-py3-none-any.whl", URL: "https://u:p@index.invalid/files/demo-1.0-py3-none-any.whl", SHA256: sum, RequiresPython: ">=3.8", Size: 12},
+			{Filename: "demo-1.0-py3-none-any.whl", URL: "https://u:p@index.invalid/files/demo-1.0-py3-none-any.whl", SHA256: sum, RequiresPython: ">=3.8"},
 			{Filename: "demo-1.1.tar.gz", URL: "https://index.invalid/simple/demo/demo-1.1.tar.gz", Yanked: true},
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -21,7 +21,6 @@ func parseJSON(body []byte, base *url.URL) ([]File, error) {
 			Hashes         map[string]string `json:"hashes"`
 			RequiresPython string            `json:"requires-python"`
 			Yanked         any               `json:"yanked"` // boolean or reason
-			Size           int64             `json:"size"`
 			UploadTime     string            `json:"upload-time"`
 		} `json:"files"`
 	}
@@ -51,7 +50,6 @@ func parseJSON(body []byte, base *url.URL) ([]File, error) {
 		case string:
 			file.Yanked = true
 		}
-		file.Size = max(f.Size, 0)
 		file.Day = day(f.UploadTime)
 		files = append(files, file)
 	}

@@ -3,10 +3,11 @@ package install
 import (
 	"context"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
+	"coderunner/internal/order"
 	"coderunner/internal/recent"
 	"coderunner/pyodide"
 	"coderunner/runners/python/pypi"
@@ -32,7 +33,7 @@ var extrasOf recent.Map[string, []extra]
 // maxExtras bounds the requirements that are prepared.
 const maxExtras = 20
 
-var extraMarker = regexp.MustCompile(`extra\s*==\s*['"]([A-Za-z0-9._-]+)['"]`)
+var extraMarker = lazyregexp.New(`extra\s*==\s*['"]([A-Za-z0-9._-]+)['"]`)
 
 // readExtras returns the extras of an installed package.
 func readExtras(p resolver.Package) []extra {
@@ -146,7 +147,7 @@ func (in *Installer) firstOf(projects []string, list []extra) []requirement.Requ
 
 // compact removes duplicates, and what exceeds maxExtras.
 func compact(reqs []requirement.Requirement) []requirement.Requirement {
-	slices.SortStableFunc(reqs, func(a, b requirement.Requirement) int { return strings.Compare(a.String(), b.String()) })
+	order.Stably(reqs, func(a, b requirement.Requirement) int { return strings.Compare(a.String(), b.String()) })
 	reqs = slices.CompactFunc(reqs, func(a, b requirement.Requirement) bool { return a.String() == b.String() })
 	return reqs[:min(len(reqs), maxExtras)]
 }

@@ -13,9 +13,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
@@ -28,10 +30,17 @@ const prepareLimit = 15 * time.Minute
 
 var errPrepareLimit = errors.New("the preparation took too long")
 
+// Preparer makes packages ready: a *[resolver.Resolver], or one in another process.
+type Preparer interface {
+	Prepare(ctx context.Context, req resolver.Request) (*resolver.Set, error)
+	// Compile is [resolver.Resolver.Compile].
+	Compile(ctx context.Context, packages []resolver.Package, modules []string, progress runners.ProgressFunc) error
+}
+
 // Installer installs the packages of one run. The exported fields are set before the
 // first call.
 type Installer struct {
-	Resolver *resolver.Resolver
+	Resolver Preparer
 	Lock     *lockfile.Lock
 	Progress runners.ProgressFunc
 	Code     string            // of the program
@@ -53,6 +62,7 @@ type Installer struct {
 	skipped   map[string]string           // by project: why it is not installed
 	mounted   map[string]bool             // keys of the mounts of a session's interpreter
 	time      time.Duration               // spent on preparation
+	unadvised string                      // why the versions of the project's files were not taken
 }
 
 // New returns an installer that may install what locked allows, nil for everything.
@@ -88,7 +98,45 @@ func (in *Installer) prepare(ctx context.Context, q resolver.Request) (*resolver
 	q.Progress = in.Progress
 	ctx, cancel := context.WithTimeoutCause(ctx, left, errPrepareLimit)
 	defer cancel()
-	return in.Resolver.Prepare(ctx, q)
+	set, err := in.Resolver.Prepare(ctx, q)
+	if failed, ok := errors.AsType[*runners.NotInstalledError](err); ok && in.Files.Advice {
+		q.Constraints = nil
+		if set, err = in.Resolver.Prepare(ctx, q); err == nil {
+			in.mu.Lock()
+			in.unadvised = fmt.Sprintf("the versions that the project asks for cannot be installed here (%s: %s): others were.", failed.Packages[0].Name, failed.Packages[0].Reason)
+			in.Files = requirement.Files{}
+			in.mu.Unlock()
+		}
+	}
+	return set, err
+}
+
+// Compile compiles what the program's imports run of the installed packages, as far as
+// that can be told.
+func (in *Installer) Compile(ctx context.Context, found *pyodide.Analysis) error {
+	defer in.Spent(time.Now())
+	var modules []string
+	for _, i := range found.Imports {
+		modules = append(modules, i.Name)
+	}
+	for _, m := range found.Members {
+		modules = append(modules, strings.ReplaceAll(m, ":", "."))
+	}
+	in.mu.Lock()
+	packages := slices.SortedFunc(maps.Values(in.installed), func(a, b resolver.Package) int { return strings.Compare(a.Name, b.Name) })
+	in.mu.Unlock()
+	if len(packages) == 0 || len(modules) == 0 {
+		return nil
+	}
+	if err := in.Resolver.Compile(ctx, packages, modules, in.Progress); err != nil {
+		return err
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, p := range packages {
+		in.installed[p.Name] = p
+	}
+	return nil
 }
 
 // Prepared returns the time spent on preparation.
@@ -201,7 +249,7 @@ func (in *Installer) Older() string {
 			return fmt.Sprintf("%s is %s here, since the newest cannot be installed: %s.", name, p.Version, p.Older)
 		}
 	}
-	return ""
+	return in.unadvised
 }
 
 // NotInstalled returns which packages cannot be installed and why; ok is false

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"coderunner/pyodide"
 	"coderunner/runners"
@@ -120,6 +121,11 @@ func (m *Micropip) prepareSet(ctx context.Context, q resolver.Request) (skipped 
 		m.reasons[reqs[0].String()] = failed.Packages
 	}
 	m.skip(set.Skipped)
+	begun := time.Now()
+	err = m.Resolver.Compile(ctx, set.Packages, nil, m.Progress)
+	if m.Spent(begun); err != nil {
+		return nil, err
+	}
 	o := offered{packages: map[string]resolver.Package{}, extras: map[string][]string{}, alone: q.Alone}
 	m.mu.Lock()
 	for _, p := range set.Packages {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/cache"
+	"coderunner/internal/lazyregexp"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/imports"
@@ -157,6 +159,10 @@ func (in *Installer) projects(missing []pyodide.Import) (must, may []requirement
 				in.skip([]runners.PackageError{{Name: r.Name, Reason: fmt.Sprintf("the program imports %s, most likely a file of its own: send it in files; if the package of this name is meant, give its name in packages", module)}})
 				continue
 			}
+			if why := in.slip(module, r); why != "" {
+				in.skip([]runners.PackageError{{Name: r.Name, Reason: why}})
+				continue
+			}
 			if _, again := wanted[r.Name]; !again {
 				optional[r.Name], in.guessed[r.Name] = true, true
 			}
@@ -251,7 +257,7 @@ func isModule(dir, name string) bool {
 	if info, err := os.Stat(filepath.Join(dir, name+".py")); err == nil && info.Mode().IsRegular() {
 		return true
 	}
-	list, err := os.ReadDir(dir)
+	list, err := cache.ReadDir(dir)
 	return err == nil && slices.ContainsFunc(list, func(e os.DirEntry) bool {
 		return strings.HasPrefix(e.Name(), name+".") && strings.HasSuffix(e.Name(), ".so")
 	})
@@ -273,7 +279,7 @@ func isLazy(dir string) bool {
 
 const maxInit = 256 << 10 // bytes of an __init__.py that are looked at
 
-var lazyLoader = regexp.MustCompile(`\blazy\.attach(?:_stub)?\(`)
+var lazyLoader = lazyregexp.New(`\blazy\.attach(?:_stub)?\(`)
 
 func isDir(path string) bool {
 	info, err := os.Stat(path)

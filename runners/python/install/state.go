@@ -26,7 +26,9 @@ func (in *Installer) Resume(p State) {
 	}
 	in.mounted = map[string]bool{site.StandIns().Key: true}
 	for _, one := range in.installed {
-		in.mounted[site.Mount(one).Key] = true
+		for _, m := range site.Mounts(one) {
+			in.mounted[m.Key] = true
+		}
 	}
 }
 

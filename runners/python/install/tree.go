@@ -1,18 +1,19 @@
 package install
 
 import (
-	"os"
-	"regexp"
 	"slices"
 	"strings"
+
+	"coderunner/cache"
+	"coderunner/internal/lazyregexp"
 )
 
-var plainModule = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+var plainModule = lazyregexp.New(`^[A-Za-z][A-Za-z0-9_]*$`)
 
 // TopModules returns up to a few modules that a package's tree has.
 func TopModules(tree string) []string {
 	const most = 10
-	list, err := os.ReadDir(tree)
+	list, err := cache.ReadDir(tree)
 	if err != nil {
 		return nil
 	}

@@ -21,10 +21,13 @@ import (
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/machine/netstack"
+	"coderunner/internal/netpolicy"
 	"coderunner/internal/userland/commands"
+	"coderunner/internal/userland/commands/tool"
 	"coderunner/internal/userland/commands/web"
 	"coderunner/pyodide"
 	"coderunner/runners"
+	"coderunner/runners/toolbox"
 )
 
 // Executable is sys.Executable.
@@ -52,6 +55,19 @@ type Table struct {
 	// ends all processes.
 	Ready func(ctx context.Context) error
 
+	// Hold, if not nil, stops the program's clock until release is called, while a guest is
+	// made ready.
+	Hold func() (release func())
+
+	guests    Guests       // nil: none
+	preparing atomic.Int64 // nanoseconds that they have taken
+
+	// Interceptor is the program's own, nil if there is none: see Intercept.
+	Interceptor netpolicy.Interceptor
+
+	tools atomic.Pointer[toolbox.Box] // of the program that runs; nil: it has none
+	shown bool                        // toolbox.Dir is there
+
 	log         *zap.Logger
 	program     atomic.Pointer[Program] // that runs
 	outside     outside
@@ -64,22 +80,32 @@ type Table struct {
 	booked  atomic.Int64             // interpreters whose memory admit has reserved
 }
 
-// bin is what /bin shows.
-var bin = sync.OnceValue(func() fs.FS {
-	b, err := kernel.Bin(append(commands.Names(), "python", "python3", "python3.14", "pip", "pip3")...)
-	if err != nil {
-		panic(err) // the names are fixed
+// Guests are other languages, as commands. A nil interface has none.
+type Guests interface {
+	Commands() []string
+	// Lookup returns a command's program, and what makes it ready, which takes long at its
+	// first use.
+	Lookup(name string) (program kernel.Program, ready func(context.Context, *kernel.Process) error, ok bool)
+	// Formats is as in [kernel.Options].
+	Formats() map[string]string
+}
+
+// Bin returns what /bin shows.
+func Bin(g Guests) (fs.FS, error) {
+	names := append(commands.Names(), "python", "python3", "python3.14", "pip", "pip3")
+	if g != nil {
+		names = append(names, g.Commands()...)
 	}
-	return b
-})
+	return kernel.Bin(names...)
+}
 
 // NewFiles returns what all programs find when they begin, without Python's library.
-func NewFiles(p runners.Policy) (*memfs.FS, error) {
+func NewFiles(p runners.Policy, bin fs.FS) (*memfs.FS, error) {
 	fsys, err := pyodide.NewFS(0)
 	if err != nil {
 		return nil, err
 	}
-	err = kernel.MakeDirs(fsys, bin(), p.CanRead)
+	err = kernel.MakeDirs(fsys, bin, p.CanRead)
 	if err == nil && !p.Read.Any() && !p.Write.Any() { // else something of the host may be there
 		err = kernel.LinkHome(fsys, pyodide.Home)
 	}
@@ -88,17 +114,24 @@ func NewFiles(p runners.Policy) (*memfs.FS, error) {
 
 // New returns a table of processes on files of their own. Missing is as in
 // [kernel.Options].
-func New(files *memfs.FS, log *zap.Logger, missing func(name string) bool) (*Table, error) {
-	c := &Table{FS: files, log: log}
+func New(files *memfs.FS, log *zap.Logger, g Guests, missing func(name string) bool) (*Table, error) {
+	c := &Table{FS: files, log: log, guests: g}
 	c.program.Store(&Program{})
 	var err error
-	c.Kernel, err = kernel.New(kernel.Options{FS: files, Lookup: c.lookup, Missing: missing, Room: c.room, Admit: c.admit, Connect: c.connect, Panicked: func(err error) {
+	var formats map[string]string
+	if g != nil {
+		formats = g.Formats()
+	}
+	c.Kernel, err = kernel.New(kernel.Options{FS: files, Lookup: c.lookup, Formats: formats, Missing: missing, Room: c.room, Admit: c.admit, Connect: c.connect, Panicked: func(err error) {
 		c.log.Error("a process panicked", zap.Error(err))
 	}})
 	return c, err
 }
 
 var errTimeLimit = errors.New("time limit")
+
+// leastReplaced is the least time of what takes a program's place.
+const leastReplaced = time.Second
 
 // Begin prepares for a program, whose file has a name: its own process becomes the
 // main one.
@@ -108,9 +141,27 @@ func (c *Table) Begin(p Program, name string) (err error) {
 	return err
 }
 
+// Offer gives the program that is to come its tools, nil if it has none.
+func (c *Table) Offer(box *toolbox.Box) error {
+	c.tools.Store(box)
+	if box == nil || c.shown {
+		return nil
+	}
+	c.shown = true
+	if err := c.FS.MkdirAll(toolbox.Dir, 0o755); err != nil {
+		return err
+	}
+	return c.FS.MountInto(toolbox.Dir, toolbox.Files(c.tools.Load))
+}
+
 // Serve prepares for the interpreters of a program's processes.
 func (c *Table) Serve(p Program) {
 	p.Calls = c.serial(p.Calls)
+	if box := c.tools.Load(); box != nil {
+		p.Calls["tools"] = pyodide.Call{MaxArgument: toolbox.MaxQuery, Do: func(ctx context.Context, query json.RawMessage) (any, error) {
+			return box.Ask(ctx, query), nil
+		}}
+	}
 	c.program.Store(&p)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,17 +243,20 @@ func (c *Table) Run(ctx context.Context, limit time.Duration, run func(ctx conte
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	begun := time.Now()
+	unwatch := c.Kernel.WatchMemory(int64(c.program.Load().Memory))
 	replaced := func() bool { return false } // stops the limit of what takes the program's place
 	status, _ := c.Main.Run(whole, func(ctx context.Context, _ *kernel.Process) int {
 		if res, err = run(ctx); err != nil {
 			return 1
 		}
-		replaced = time.AfterFunc(limit-time.Since(begun), func() { cancel(errTimeLimit) }).Stop
+		left := max(limit-time.Since(begun), leastReplaced) // its clock may have stood still
+		replaced = time.AfterFunc(left, func() { cancel(errTimeLimit) }).Stop
 		return res.ExitCode
 	})
 	replaced()
 	failure := c.Kernel.Failure()
 	left = c.Kernel.End()
+	held := unwatch()
 	if err != nil {
 		return res, left, err
 	}
@@ -210,6 +264,8 @@ func (c *Table) Run(ctx context.Context, limit time.Duration, run func(ctx conte
 	switch {
 	case errors.As(failure, &output):
 		res.Ended, res.Cause, res.ExitCode = pyodide.Flooded, output, 1
+	case errors.Is(failure, kernel.ErrMemory): // of a shell that the program has started
+		res.Ended, res.Cause, res.MemoryCapHit = pyodide.Died, failure, true
 	case failure != nil:
 		return nil, left, failure
 	case context.Cause(whole) == errTimeLimit:
@@ -221,7 +277,7 @@ func (c *Table) Run(ctx context.Context, limit time.Duration, run func(ctx conte
 	res.CPUTime += c.Kernel.CPU()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	res.PeakMemory = max(res.PeakMemory, c.peak)
+	res.PeakMemory = max(res.PeakMemory, c.peak, held)
 	return res, left, nil
 }
 
@@ -236,11 +292,59 @@ func (c *Table) lookup(name string) (kernel.Program, bool) {
 			return c.python(ctx, p)
 		}, true
 	}
+	if program := c.guest(name); program != nil {
+		return program, true
+	}
 	program, ok := commands.Lookup(name)
 	if ok && web.Connects(name) {
 		program = web.WithNetwork(program, c.network())
 	}
+	if box := c.tools.Load(); ok && box != nil && name == tool.Name {
+		program = tool.With(program, box)
+	}
 	return program, ok
+}
+
+// guest returns the program of another language, nil if there is none of the name. The time
+// that it takes to make it ready is not the program's.
+func (c *Table) guest(name string) kernel.Program {
+	if c.guests == nil {
+		return nil
+	}
+	program, ready, ok := c.guests.Lookup(name)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, p *kernel.Process) int {
+		release := c.holdPreparing()
+		err := ready(ctx, p)
+		release()
+		if err != nil {
+			const cannot = 126 // as a shell has it
+			fmt.Fprintf(p.Stderr(ctx), "%s: %v\n", name, err)
+			return cannot
+		}
+		return program(ctx, p)
+	}
+}
+
+// maxPreparing bounds the time in which preparing guests does not count as the program's, for
+// it may bring any number of modules.
+const maxPreparing = 2 * time.Minute
+
+// holdPreparing stops the program's clock until release is called, or maxPreparing is used up.
+func (c *Table) holdPreparing() (release func()) {
+	left := maxPreparing - time.Duration(c.preparing.Load())
+	if c.Hold == nil || left <= 0 {
+		return func() {}
+	}
+	begun, let := time.Now(), sync.OnceFunc(c.Hold())
+	timer := time.AfterFunc(left, let)
+	return func() {
+		timer.Stop()
+		let()
+		c.preparing.Add(int64(time.Since(begun)))
+	}
 }
 
 // network is what the shell and its commands may reach.
@@ -255,89 +359,4 @@ func (c *Table) network() web.Network {
 // connect connects a shell.
 func (c *Table) connect(ctx context.Context, address string) (memfs.Stream, error) {
 	return c.network().Connect(ctx, address)
-}
-
-// python is the program of a child: an interpreter of its own on the same files.
-func (c *Table) python(ctx context.Context, p *kernel.Process) int {
-	if c.Ready != nil {
-		if err := c.Ready(ctx); err != nil {
-			c.Kernel.Fail(err)
-			return 1
-		}
-	}
-	program := c.program.Load()
-	files := p.TakeFiles()
-	if f := files[2]; f != nil {
-		defer f.Ref().Close()
-	}
-	stderr := p.Writer(ctx, files[2])
-	in, err := program.Runtime.New(ctx, pyodide.Options{
-		From: program.From, Memory: program.Memory, FS: c.FS, Shared: true, Charged: c.unbook(), Process: p,
-		Dir: p.Dir, Umask: p.Umask, Files: files, Calls: program.Calls,
-		Sockets: c.Sockets(), Authorities: c.authorities,
-	})
-	if errors.Is(err, abi.ENOMEM) {
-		err = program.noRoom()
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "python: %v\n", err)
-		return 1
-	}
-	unnote := c.Note(p, in)
-	res, err := in.Exec(ctx, pyodide.Command{Args: p.Args, Env: p.Env})
-	unnote()
-	p.Handle(nil)
-	if err := in.Close(); err != nil {
-		c.log.Error("close an interpreter", zap.Error(err))
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "python: %v\n", err)
-		return 1
-	}
-	p.AddCPU(res.CPUTime)
-	return c.ended(p, res, func(text string) { fmt.Fprintln(stderr, "python: "+text) })
-}
-
-// ended returns the exit status of an interpreter, or ends the process by the
-// signal that would end it elsewhere.
-func (c *Table) ended(p *kernel.Process, res *pyodide.Result, say func(string)) int {
-	const sigabrt, sigsegv = 6, 11
-	switch {
-	case res.Signal != 0:
-		p.Die(kernel.Signal(res.Signal))
-	case res.Ended == pyodide.Flooded:
-		p.Kernel().Fail(res.Cause)
-	case res.MemoryCapHit && res.Ended != pyodide.Finished && res.Ended != pyodide.Cancelled:
-		say(runners.Limits{Memory: c.program.Load().Memory}.Exceeded(runners.OutOfMemory).Message)
-		p.Die(kernel.SIGKILL)
-	case res.Trap == pyodide.StackOverflow:
-		say("the interpreter's stack overflowed")
-		p.Die(sigsegv)
-	case res.Ended == pyodide.Trapped:
-		say(res.Trap)
-		p.Die(sigabrt)
-	case res.Ended == pyodide.Died:
-		c.log.Error("an interpreter died", zap.Error(res.Cause))
-		p.Die(sigabrt)
-	}
-	return res.ExitCode
-}
-
-// Note notes an interpreter that is there from now on, and unnote that it ends.
-func (c *Table) Note(p *kernel.Process, in *pyodide.Interp) (unnote func()) {
-	p.Measure(func() kernel.Usage { return kernel.Usage{Memory: in.Memory(), CPU: in.CPUTime()} })
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.there[in] = true
-	return func() {
-		p.Measure(nil)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		held := int64(0)
-		for in := range c.there {
-			held += in.Memory()
-		}
-		c.peak = max(c.peak, held)
-		delete(c.there, in)
-	}
 }

@@ -3,6 +3,7 @@ package requirement
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"slices"
@@ -31,6 +32,10 @@ type Files struct {
 	// Hashes has the SHA-256 that are allowed, by project. It is nil unless
 	// requirements.txt has hashes; then every requirement has some.
 	Hashes map[string][]string
+
+	// Advice means that the program was not given the files, it only lies among them: where
+	// the constraints cannot be met, packages are installed without them.
+	Advice bool
 }
 
 // ReadFiles reads requirements.txt, with the files that it includes, and the
@@ -59,7 +64,35 @@ func ReadFiles(files func(path string) []byte) (Files, error) {
 	return r.found, nil
 }
 
+// ReadAdvice returns the versions that the files in a directory of a project ask for, or
+// those of the nearest one above it that has any, as far as they can be read.
+func ReadAdvice(project fs.FS, dir string) Files {
+	for {
+		r := filesReader{lenient: true, constraints: true, included: map[string]bool{}, found: Files{Hashes: map[string][]string{}}}
+		r.files = func(name string) []byte {
+			name = path.Join(dir, name)
+			if info, err := fs.Stat(project, name); err != nil || info.Size() > maxScript {
+				return nil
+			}
+			b, _ := fs.ReadFile(project, name)
+			return b
+		}
+		_, _ = r.include(requirementsFile), r.project() // lenient
+		var bound []Requirement
+		for _, q := range r.found.Constraints {
+			if q.Specifier != "" {
+				bound = append(bound, Requirement{Name: q.Name, Specifier: q.Specifier, Marker: q.Marker})
+			}
+		}
+		if len(bound) > 0 || dir == "." {
+			return Files{Constraints: bound, Advice: len(bound) > 0}
+		}
+		dir = path.Dir(dir)
+	}
+}
+
 type filesReader struct {
+	lenient     bool // what cannot be read is skipped
 	files       func(path string) []byte
 	included    map[string]bool
 	mustHash    bool
@@ -83,12 +116,12 @@ func (r *filesReader) include(name string) error {
 		if more {
 			continue
 		}
-		if err := r.line(name, line.String()); err != nil {
+		if err := r.line(name, line.String()); err != nil && !r.lenient {
 			return fmt.Errorf("%s, line %d: %w", name, number, err)
 		}
 		line.Reset()
 	}
-	if err := r.line(name, line.String()); err != nil {
+	if err := r.line(name, line.String()); err != nil && !r.lenient {
 		return fmt.Errorf("%s, line %d: %w", name, number, err)
 	}
 	return nil
@@ -203,7 +236,7 @@ func (r *filesReader) project() error {
 		if err == nil {
 			err = r.add(q)
 		}
-		if err != nil {
+		if err != nil && !r.lenient {
 			return fmt.Errorf("%s: %w", projectFile, err)
 		}
 	}

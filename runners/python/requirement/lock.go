@@ -3,9 +3,10 @@ package requirement
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"coderunner/internal/lazyregexp"
 )
 
 // The lock is a key of the program's inline metadata:
@@ -60,7 +61,7 @@ func WriteLock(code string, lock []Locked) (string, error) {
 	return text, nil
 }
 
-var encodingLine = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=]`)
+var encodingLine = lazyregexp.New(`^[ \t\f]*#.*?coding[:=]`)
 
 // headLines returns the number of lines that must stay first.
 func headLines(lines []string) int {

@@ -3,9 +3,9 @@ package requirement
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners/python/wheel"
 )
 
@@ -54,7 +54,7 @@ func (r Requirement) Applies(env Environment, extras ...string) (bool, error) {
 	return holds, nil
 }
 
-var markerWord = regexp.MustCompile(`[()]|"[^"]*"|'[^']*'|===|[=!<>~]=|[<>]|[A-Za-z_][A-Za-z_.]*`)
+var markerWord = lazyregexp.New(`[()]|"[^"]*"|'[^']*'|===|[=!<>~]=|[<>]|[A-Za-z_][A-Za-z_.]*`)
 
 // markerEval evaluates words by PEP 508's grammar.
 type markerEval struct {

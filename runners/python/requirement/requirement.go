@@ -23,10 +23,10 @@ package requirement
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners/python/wheel"
 )
 
@@ -81,12 +81,12 @@ const (
 )
 
 var (
-	requirementPattern = regexp.MustCompile(`^` + blank + `(` + identifier + `)` + blank +
+	requirementPattern = lazyregexp.New(`^` + blank + `(` + identifier + `)` + blank +
 		`(?:\[(` + blank + `(?:` + identifier + blank + `(?:,` + blank + identifier + blank + `)*)?)\]` + blank + `)?` +
 		`(` + clauses + `|\(` + blank + clauses + blank + `\))?` + blank + `(?:;(.*))?$`)
-	clausePattern = regexp.MustCompile(`(===|~=|==|!=|<=|>=|<|>)` + blank + `(` + version + `)`)
+	clausePattern = lazyregexp.New(`(===|~=|==|!=|<=|>=|<|>)` + blank + `(` + version + `)`)
 	// A version as PEP 440 has it, in any spelling that packaging accepts.
-	versionPattern = regexp.MustCompile(`(?i)^v?(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:alpha|a|beta|b|preview|pre|c|rc)[-_.]?[0-9]*)?` +
+	versionPattern = lazyregexp.New(`(?i)^v?(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:alpha|a|beta|b|preview|pre|c|rc)[-_.]?[0-9]*)?` +
 		`(?:-[0-9]+|[-_.]?(?:post|rev|r)[-_.]?[0-9]*)?(?:[-_.]?dev[-_.]?[0-9]*)?(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?$`)
 )
 

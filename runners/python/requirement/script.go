@@ -3,10 +3,11 @@ package requirement
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"coderunner/internal/lazyregexp"
 )
 
 // maxScript bounds the inline metadata's text.
@@ -128,7 +129,7 @@ type Locked struct {
 // maxLock bounds the entries of a lock.
 const maxLock = 1000
 
-var sha256Pattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var sha256Pattern = lazyregexp.New(`^[0-9a-f]{64}$`)
 
 // checkLock reports what is wrong with a lock.
 func checkLock(lock []Locked) error {

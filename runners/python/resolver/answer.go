@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/renameio/v2/maybe"
@@ -109,6 +110,39 @@ func (r *Resolver) recall(key string) *answer {
 		return nil
 	}
 	return &a
+}
+
+// recallLocked returns an answer to a request that names the file of each package, as a
+// session's does, made of the remembered answers to others; nil if a file is in none.
+func (r *Resolver) recallLocked(req Request) *answer {
+	if req.Locked == nil || len(req.Optional) > 0 {
+		return nil
+	}
+	names, err := filepath.Glob(r.answerPath("*"))
+	if err != nil {
+		return nil
+	}
+	known := map[string]pin{} // by project
+	for _, name := range names {
+		a := r.recall(strings.TrimSuffix(filepath.Base(name), ".json"))
+		if a == nil {
+			continue
+		}
+		for _, p := range a.Packages {
+			if req.Locked.allows(p.Name, p.SHA256) {
+				known[p.Name] = p
+			}
+		}
+	}
+	a := &answer{Format: answerFormat, When: time.Now(), Pinned: true}
+	for _, q := range req.Requirements {
+		p, ok := known[q.Name]
+		if !ok || q.Specifier != "=="+p.Version || len(req.Locked.SHA256[q.Name]) != 1 {
+			return nil
+		}
+		a.Packages = append(a.Packages, p)
+	}
+	return a
 }
 
 // answerSum returns the first line of an answer's file: a flipped bit could change

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,6 +29,9 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 		}
 		old = nil
 	}
+	if old == nil && r.fetch.Offline() {
+		old = r.recallLocked(req)
+	}
 	if old != nil && (old.fresh(time.Now()) || r.fetch.Offline()) {
 		set, err := s.install(ctx, old)
 		if err == nil || ctx.Err() != nil {
@@ -37,6 +39,9 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 		}
 	}
 	set, err := s.resolve(ctx, req, key)
+	if old == nil && err != nil && s.unreachable.Load() {
+		old = r.recallLocked(req)
+	}
 	if err != nil && s.unreachable.Load() && old != nil && ctx.Err() == nil {
 		// The index cannot be reached: use the older answer.
 		if set, err := s.install(ctx, old); err == nil {
@@ -128,7 +133,7 @@ const maxBuildRequires = 50
 
 // buildRequires prepares what a build requires, as wheels. Neither the program's
 // lock nor its other packages bind it.
-func (s *session) buildRequires(ctx context.Context, texts []string) ([]fs.FS, error) {
+func (s *session) buildRequires(ctx context.Context, texts []string) (dirs []string, err error) {
 	if len(texts) > maxBuildRequires {
 		return nil, fmt.Errorf("%d requirements", len(texts))
 	}
@@ -147,11 +152,13 @@ func (s *session) buildRequires(ctx context.Context, texts []string) ([]fs.FS, e
 	if err != nil {
 		return nil, err
 	}
-	var trees []string
-	for _, p := range set.Packages {
-		trees = append(trees, p.Tree)
+	if err := s.Compile(ctx, set.Packages, nil, s.progress); err != nil {
+		return nil, err
 	}
-	return dirs(trees...), nil
+	for _, p := range set.Packages {
+		dirs = append(append(dirs, p.Tree), p.Bytecode...)
+	}
+	return dirs, nil
 }
 
 // avoidCostly excludes files that have turned out to be too costly. It reports

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"deps.dev/util/pypi"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/runners/python/index"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
@@ -83,7 +83,7 @@ func (s *search) Project(ctx context.Context, name string) (*solver.Project, err
 			continue
 		}
 		if _, known := fits[wheel.CanonVersion(text)]; !known {
-			out.Unfit = append(out.Unfit, solver.Unfit{Version: v, Text: text, Why: unfit[text], Day: day(p.days[text])})
+			out.Unfit = append(out.Unfit, solver.Unfit{Version: v, Why: unfit[text], Day: day(p.days[text])})
 		}
 	}
 	return out, nil
@@ -272,10 +272,10 @@ func (s *search) requiresOffered(ctx context.Context, name string) (requires []r
 }
 
 // onWindows is the part of a marker that is true on Windows only.
-var onWindows = regexp.MustCompile(`\b(?:sys_platform|platform_system|os_name)\s*==\s*(?:"(?:win32|Windows|nt)"|'(?:win32|Windows|nt)')`)
+var onWindows = lazyregexp.New(`\b(?:sys_platform|platform_system|os_name)\s*==\s*(?:"(?:win32|Windows|nt)"|'(?:win32|Windows|nt)')`)
 
 // notHere is the part of a marker that is false on Emscripten only.
-var notHere = regexp.MustCompile(`\bsys_platform\s*!=\s*(?:"emscripten"|'emscripten')`)
+var notHere = lazyregexp.New(`\bsys_platform\s*!=\s*(?:"emscripten"|'emscripten')`)
 
 // withSockets are projects that leave out, on any Emscripten, what they need for
 // sockets, since a browser has none.

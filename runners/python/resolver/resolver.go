@@ -40,7 +40,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"runtime"
 	"slices"
@@ -52,6 +51,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/recent"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
@@ -86,9 +86,11 @@ type Trusted interface {
 	// interpreter without network and files, and returns its name and contents.
 	// The error is a *BuildError if the sdist cannot be built.
 	Build(ctx context.Context, sdist Sdist) (name string, wheel []byte, err error)
-	// Compile adds bytecode to the modules below dir, whose contents programs
-	// will see in site-packages. Modules that do not compile are skipped.
-	Compile(ctx context.Context, dir string, progress func(done, total int64)) error
+	// Compile compiles modules to bytecode, out of directories that programs will
+	// see merged in site-packages, in so many interpreters at once, 0 for the usual
+	// number. It calls emit once at a time, and not for modules that do not compile;
+	// begins is called for each module.
+	Compile(ctx context.Context, trees, modules []string, workers int, emit func(module string, pyc []byte) error, begins func(module string)) error
 }
 
 // ErrTooCostly is the error of a library that takes too much to compile.
@@ -113,7 +115,9 @@ type Resolver struct {
 	index   *url.URL
 	base    *url.URL
 
-	compiling *semaphore.Weighted // a compilation takes a core and some memory
+	compiling *semaphore.Weighted       // a compilation takes a core and some memory
+	bytecode  recent.Map[string, found] // by package's key
+	whole     recent.Map[string, bool]  // by package's key: whether nothing is left to compile
 
 	mu        sync.Mutex
 	baseAsked time.Time // when the base URL was last tried
@@ -183,15 +187,16 @@ type Set struct {
 // Package is an installed package.
 type Package struct {
 	runners.Package
-	Tree   string   // directory with the package's files, to be merged into site-packages
-	Shared bool     // libraries that others need: to be merged into /usr/lib instead
-	Needs  []string // names of others of the set
-	Older  string   // which newer version cannot be installed, and why; only where it was asked for by name
+	Tree     string   // directory with the package's files, to be merged into site-packages
+	Bytecode []string // directories with its bytecode, to be merged likewise
+	Shared   bool     // libraries that others need: to be merged into /usr/lib instead
+	Needs    []string // names of others of the set
+	Older    string   // which newer version cannot be installed, and why; only where it was asked for by name
 }
 
 // Requires returns the requirements in the package's metadata, with their markers.
 func (p Package) Requires() ([]string, error) {
-	m, err := wheel.ReadInstalled(p.Tree)
+	m, err := wheel.ReadInstalled(cache.DirFS(p.Tree))
 	return m.RequiresDist, err
 }
 
@@ -199,9 +204,9 @@ func (p Package) Requires() ([]string, error) {
 type Sdist struct {
 	Filename string
 	Data     []byte
-	// Require installs what the build requires and returns the trees for
+	// Require installs what the build requires and returns the directories that are merged in
 	// site-packages.
-	Require func(ctx context.Context, requirements []string) ([]fs.FS, error)
+	Require func(ctx context.Context, requirements []string) (dirs []string, err error)
 }
 
 // BuildError is why an sdist cannot be built.

@@ -218,7 +218,7 @@ func TestProject(t *testing.T) {
 	}
 	var unfit []string
 	for _, u := range p.Unfit {
-		unfit = append(unfit, u.Text+" "+u.Why)
+		unfit = append(unfit, u.Version.String()+" "+u.Why)
 	}
 	want := []string{"2.0 needs Python <3.10, this is 3.14.2", "3.0 has only wheels for win"}
 	if diff := cmp.Diff(want, unfit); diff != "" {

@@ -3,8 +3,6 @@ package resolver
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -87,12 +85,12 @@ func isSdist(filename string) bool {
 type session struct {
 	*Resolver
 	progress    runners.ProgressFunc
-	require     func(ctx context.Context, requirements []string) ([]fs.FS, error) // for builds, see [Sdist]
-	locked      *Locked                                                           // see [Request]
-	lost        map[string]string                                                 // packages of the lock file that could not be fetched, and why
-	avoided     int                                                               // how many of costly and unbuilt the search knows
-	wheelsOnly  bool                                                              // no sdist is built
-	unreachable atomic.Bool                                                       // the index or one of its files could not be reached
+	require     func(ctx context.Context, requirements []string) ([]string, error) // for builds, see [Sdist]
+	locked      *Locked                                                            // see [Request]
+	lost        map[string]string                                                  // packages of the lock file that could not be fetched, and why
+	avoided     int                                                                // how many of costly and unbuilt the search knows
+	wheelsOnly  bool                                                               // no sdist is built
+	unreachable atomic.Bool                                                        // the index or one of its files could not be reached
 
 	mu         sync.Mutex // guards what follows
 	pages      map[string]*project
@@ -123,12 +121,4 @@ func (s *session) pin(name, filename string) (pin, error) {
 		Name: name, Version: f.version, Filename: filename, SHA256: f.SHA256, Source: sourcePyPI,
 		Strip: f.strip, URL: f.URL,
 	}.withoutUser(), nil
-}
-
-func dirs(paths ...string) []fs.FS {
-	var trees []fs.FS
-	for _, p := range paths {
-		trees = append(trees, os.DirFS(p))
-	}
-	return trees
 }

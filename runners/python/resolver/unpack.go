@@ -7,23 +7,20 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
-	"coderunner/cache"
 	"coderunner/internal/versions"
 	"coderunner/runners"
+	"coderunner/runners/python/reach"
 	"coderunner/runners/python/standins"
 	"coderunner/runners/python/wheel"
 )
 
 // treeFormat changes whenever wheels must be unpacked again.
-const treeFormat = "2"
+const treeFormat = "3"
 
 // unpack returns the directory with a wheel's files and their bytecode.
 func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
@@ -34,23 +31,15 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	if p.sdist() {
 		key += "-built" + buildFormat
 	}
-	built := false
 	tree, err := s.cache.Dir(ctx, "wheel", key, func(ctx context.Context, dir string) error {
-		built = true
 		path, err := s.wheelFile(ctx, p)
 		if err != nil {
 			return err
 		}
-		if err := s.extract(ctx, p, path, dir); err != nil {
-			return err
-		}
-		if err := s.compile(ctx, p, dir); err != nil {
-			return err
-		}
-		return s.libraries(ctx, p, dir)
+		return s.extract(ctx, p, path, dir)
 	})
-	if err == nil && !built && !p.Strip && !p.sdist() && !strings.HasSuffix(p.Filename, "-none-any.whl") {
-		err = s.again(ctx, p, key, tree)
+	if err == nil && !p.Strip && !p.sdist() && !strings.HasSuffix(p.Filename, "-none-any.whl") {
+		err = s.loadable(ctx, p, key, tree)
 	}
 	if err != nil {
 		return Package{}, err
@@ -58,30 +47,15 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	s.mu.Lock()
 	fetched := s.downloaded[p.SHA256]
 	s.mu.Unlock()
-	return Package{
+	found := Package{
 		Package: runners.Package{Name: p.Name, Version: p.Version, Source: p.Source, SHA256: p.SHA256, Cached: !fetched, Adapted: p.Strip},
 		Tree:    tree,
 		Needs:   p.Needs,
 		Older:   p.Older,
 		Shared:  p.shared(),
-	}, nil
-}
-
-// again compiles the libraries of a wheel that was unpacked by another version,
-// once: otherwise compiling them would be charged to the program.
-func (s *session) again(ctx context.Context, p pin, key, tree string) error {
-	version, err := s.trusted.LibraryVersion()
-	if err != nil {
-		return err
 	}
-	_, err = s.cache.File(ctx, "wheel-code", key+" "+version, func(ctx context.Context, w io.Writer) error {
-		if err := s.libraries(ctx, p, tree); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, p.Filename)
-		return err
-	})
-	return err
+	s.findBytecode(ctx, &found)
+	return found, nil
 }
 
 func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
@@ -115,67 +89,58 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 	return standins.Replace(p.Name, dir, p.Strip)
 }
 
-// compile adds bytecode.
-func (s *session) compile(ctx context.Context, p pin, dir string) error {
-	if err := s.compiling.Acquire(ctx, 1); err != nil {
+// loadable checks, once, that a wheel with libraries has one that can be loaded: some may
+// be unusable here (tests, alternatives). A wheel without one is refused, unless it works
+// without. What its own modules import is compiled for this, and more if that fails.
+func (s *session) loadable(ctx context.Context, p pin, key, tree string) error {
+	version, err := s.trusted.LibraryVersion()
+	if err != nil {
 		return err
 	}
-	defer s.compiling.Release(1)
-	err := s.trusted.Compile(ctx, dir, func(done, total int64) {
-		s.progress(runners.Progress{Phase: "compile", Item: p.Filename, Done: done, Total: total})
+	_, err = s.cache.File(ctx, "wheel-code", key+" "+version, func(context.Context, io.Writer) error {
+		all, err := libraries(tree)
+		if err != nil {
+			return fmt.Errorf("list libraries of %s: %w", p.Filename, err)
+		}
+		_, imported := reach.From([]string{tree}, topModules([]string{tree}))
+		first, rest := []string{}, all
+		for _, f := range imported {
+			if i := slices.Index(rest, f.Name); i >= 0 {
+				first, rest = append(first, f.Name), slices.Delete(rest, i, i+1)
+			}
+		}
+		all = append(first, rest...)
+		reasons, err := s.try(ctx, p, tree, first)
+		for err == nil && len(reasons) < len(all) && !slices.Contains(reasons, nil) {
+			var next []error
+			next, err = s.try(ctx, p, tree, all[len(reasons):][:1])
+			reasons = append(reasons, next...)
+		}
+		if err != nil || len(reasons) == 0 || slices.Contains(reasons, nil) || pythonOnly(p.Name) {
+			return err
+		}
+		if errors.Is(errors.Join(reasons...), ErrTooCostly) && p.Source != sourcePyodide {
+			s.mu.Lock()
+			s.costly[p.Filename] = true
+			s.mu.Unlock()
+		}
+		return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", all[0], reasons[0])}
 	})
-	if err != nil {
-		return fmt.Errorf("compile %s: %w", p.Filename, err)
-	}
-	return nil
+	return err
 }
 
-// libraries compiles the wheel's libraries. Some may be unusable here (tests,
-// alternatives): importing one reports why. A wheel of which none can be loaded is
-// refused, unless it works without.
-func (s *session) libraries(ctx context.Context, p pin, dir string) error {
-	names, err := libraries(dir)
-	if err != nil {
-		return fmt.Errorf("list libraries of %s: %w", p.Filename, err)
-	}
+// try compiles libraries of a wheel and returns for each why it cannot be loaded.
+func (s *session) try(ctx context.Context, p pin, tree string, names []string) ([]error, error) {
 	reasons := make([]error, len(names))
-	var done atomic.Int64
 	var g errgroup.Group
 	g.SetLimit(compilations)
 	for i, name := range names {
-		g.Go(func() error {
-			defer done.Add(1)
-			if err := s.compiling.Acquire(ctx, 1); err != nil {
-				return err
-			}
-			defer s.compiling.Release(1)
-			s.progress(runners.Progress{
-				Phase: "compile", Item: p.Name + " " + path.Base(name), Done: done.Load(), Total: int64(len(names)),
-			})
-			library, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
-			if err != nil {
-				return fmt.Errorf("read %s of %s: %w", name, p.Filename, err)
-			}
-			err = s.trusted.Library(ctx, path.Base(name), library)
-			if _, ours := errors.AsType[*cache.StorageError](err); ours || ctx.Err() != nil {
-				return err
-			}
-			reasons[i] = err
-			return nil
+		g.Go(func() (err error) {
+			reasons[i], err = s.library(ctx, p.Name, tree, name, s.progress)
+			return err
 		})
 	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	if len(names) == 0 || slices.Contains(reasons, nil) || pythonOnly(p.Name) {
-		return nil
-	}
-	if errors.Is(reasons[0], ErrTooCostly) && p.Source != sourcePyodide {
-		s.mu.Lock()
-		s.costly[p.Filename] = true
-		s.mu.Unlock()
-	}
-	return &wheel.RefusedError{File: p.Filename, Reason: fmt.Sprintf("its library %s cannot be loaded: %v", names[0], reasons[0])}
+	return reasons, g.Wait()
 }
 
 // libraries lists the WebAssembly libraries below dir. Wheels for any platform may

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"regexp"
 	"strings"
 	"sync"
 
+	"coderunner/cache"
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/machine/memfs"
 	"coderunner/pyodide"
 	"coderunner/runners/python/process"
@@ -24,15 +24,19 @@ const scriptsDir = "/usr/local/bin"
 // maxEntryPoints bounds the entry_points.txt of a package, in bytes.
 const maxEntryPoints = 1 << 20
 
-// Mounts returns the mounts of a package and of its console scripts, which are looked
-// for only when a program looks into their directory.
+// Mounts returns the mounts of a package, of its bytecode and of its console scripts,
+// which are looked for only when a program looks into their directory.
 func Mounts(p resolver.Package) []pyodide.Mount {
 	m := Mount(p)
 	if p.Shared {
 		return []pyodide.Mount{m}
 	}
-	tree := sync.OnceValues(func() (fs.FS, error) { return scripts(os.DirFS(p.Tree)) })
-	return []pyodide.Mount{m, {Dir: scriptsDir, Tree: lazyTree(tree), Key: m.Key}}
+	tree := sync.OnceValues(func() (fs.FS, error) { return scripts(cache.DirFS(p.Tree)) })
+	mounts := []pyodide.Mount{m, {Dir: scriptsDir, Tree: lazyTree(tree), Key: m.Key}}
+	for _, dir := range p.Bytecode {
+		mounts = append(mounts, pyodide.Mount{Dir: pyodide.SitePackages, Tree: withoutOurs(dir), Key: dir, Derived: true})
+	}
+	return mounts
 }
 
 // lazyTree is a tree that is made when it is first read.
@@ -78,8 +82,8 @@ const maxScriptName = 200
 type entryPoint struct{ name, module, object string }
 
 var (
-	scriptSection = regexp.MustCompile(`^\[\s*(console|gui)_scripts\s*\]$`)
-	scriptLine    = regexp.MustCompile(`^([\pL\pN._+-]+)\s*[=:]\s*([\pL\pN._]+)\s*:\s*([\pL\pN._]+)\s*(\[[^\]]*\])?$`)
+	scriptSection = lazyregexp.New(`^\[\s*(console|gui)_scripts\s*\]$`)
+	scriptLine    = lazyregexp.New(`^([\pL\pN._+-]+)\s*[=:]\s*([\pL\pN._]+)\s*:\s*([\pL\pN._]+)\s*(\[[^\]]*\])?$`)
 )
 
 // entryPoints returns the console scripts in an entry_points.txt. Lines that are

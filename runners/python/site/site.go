@@ -6,11 +6,11 @@ package site
 import (
 	"embed"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
+	"coderunner/cache"
 	"coderunner/pyodide"
 	"coderunner/runners/python/resolver"
 )
@@ -27,22 +27,29 @@ var standIns = func() fs.FS {
 	return sub
 }()
 
-// standInsKey changes whenever the stand-ins do, so that no snapshot has older
-// ones.
-var standInsKey = "stand-ins " + resolver.HashFiles(standIns)
+// standInsKey returns a key that changes whenever the stand-ins do, so that no snapshot
+// has older ones.
+var standInsKey = sync.OnceValue(func() string { return "stand-ins " + resolver.HashFiles(standIns) })
 
 // StandIns returns the mount of our own modules.
 func StandIns() pyodide.Mount {
-	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: standIns, Key: standInsKey}
+	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: standIns, Key: standInsKey()}
 }
 
 // SharedLibraries is the directory in which libraries look for their dependencies.
 const SharedLibraries = "/usr/lib"
 
-// Mount returns a package's mount. Its directory in the cache is named by its
-// contents and how they were prepared.
+// Mount returns a package's mount.
 func Mount(p resolver.Package) pyodide.Mount {
-	tree := os.DirFS(p.Tree)
+	if p.Shared {
+		return pyodide.Mount{Dir: SharedLibraries, Tree: cache.DirFS(p.Tree), Key: p.Key()}
+	}
+	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: withoutOurs(p.Tree), Key: p.Key()}
+}
+
+// withoutOurs returns a directory without what our own modules replace.
+func withoutOurs(dir string) fs.FS {
+	tree := cache.DirFS(dir)
 	if list, err := fs.ReadDir(standIns, "."); err == nil {
 		for _, e := range list {
 			if _, err := fs.Stat(tree, e.Name()); err == nil {
@@ -50,11 +57,7 @@ func Mount(p resolver.Package) pyodide.Mount {
 			}
 		}
 	}
-	key := p.SHA256 + " " + filepath.Base(filepath.Dir(p.Tree))
-	if p.Shared {
-		return pyodide.Mount{Dir: SharedLibraries, Tree: os.DirFS(p.Tree), Key: key}
-	}
-	return pyodide.Mount{Dir: pyodide.SitePackages, Tree: tree, Key: key}
+	return tree
 }
 
 // without is a tree without one entry. Merging is not enough where a package has a
@@ -65,10 +68,21 @@ type without struct {
 }
 
 func (w without) Open(name string) (fs.File, error) {
-	if name == w.name || strings.HasPrefix(name, w.name+"/") {
+	if w.hides(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	return w.FS.Open(name)
+}
+
+func (w without) Stat(name string) (fs.FileInfo, error) {
+	if w.hides(name) {
+		return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+	}
+	return fs.Stat(w.FS, name)
+}
+
+func (w without) hides(name string) bool {
+	return name == w.name || strings.HasPrefix(name, w.name+"/")
 }
 
 func (w without) ReadDir(name string) ([]fs.DirEntry, error) {

@@ -14,6 +14,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -44,12 +45,18 @@ const waitLimit = 20 * time.Second
 type Recipe struct {
 	Modules []string // sorted
 	Mounts  []pyodide.Mount
+
+	// Take, if not nil, makes it in another process: see [pyodide.Runtime.SnapshotBy].
+	Take func(ctx context.Context, f *os.File) error
 }
 
 // Key returns a digest of the recipe, the same in all processes.
 func (r Recipe) Key() string {
 	h := sha256.New()
 	for _, m := range r.Mounts {
+		if m.Derived {
+			continue
+		}
 		fmt.Fprintf(h, "%s %s\n", m.Dir, m.Key)
 	}
 	fmt.Fprintf(h, "%q", r.Modules)
@@ -169,6 +176,11 @@ func (s *Store) ready(ctx context.Context, r Recipe) (*pyodide.Snapshot, func())
 	return s.add(key, z)
 }
 
+// Ready returns the snapshot of a recipe if it is open or on disk.
+func (s *Store) Ready(ctx context.Context, r Recipe, n Needs) (*pyodide.Snapshot, func()) {
+	return n.checked(s.ready(ctx, r))
+}
+
 // Find returns the snapshot of a recipe: the open one, the one on disk, or,
 // where runs wait and an earlier one wanted it, a new one if that is made
 // within limit; 0 is none. Otherwise it returns nil and, in a server, has it made
@@ -230,7 +242,7 @@ func (s *Store) makeWithin(ctx context.Context, r Recipe, limit time.Duration) (
 
 // make makes a snapshot.
 func (s *Store) make(ctx context.Context, r Recipe) (*pyodide.Snapshot, func(), error) {
-	z, err := s.rt.Snapshot(ctx, r.Modules, r.Mounts)
+	z, err := s.rt.SnapshotBy(ctx, r.Modules, r.Mounts, r.Take)
 	if err != nil {
 		return nil, nil, fmt.Errorf("snapshot of %s: %w", strings.Join(r.Modules, ", "), err)
 	}

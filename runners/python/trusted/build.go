@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/cache"
 	"coderunner/pyodide"
 	"coderunner/runners/python/resolver"
 )
@@ -43,9 +44,9 @@ func (t Interpreters) Build(ctx context.Context, sdist resolver.Sdist) (name str
 		if calls++; calls > buildRequires {
 			return nil, errors.New("it asks for requirements again and again")
 		}
-		trees, err := sdist.Require(ctx, reqs)
-		for _, tree := range trees {
-			err = errors.Join(err, in.Mount(pyodide.SitePackages, tree))
+		dirs, err := sdist.Require(ctx, reqs)
+		for _, dir := range dirs {
+			err = errors.Join(err, in.Mount(pyodide.SitePackages, cache.DirFS(dir)))
 		}
 		return nil, err
 	}

@@ -5,18 +5,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"strings"
 )
 
 // Metadata is the part of a wheel's METADATA that the resolver needs.
 type Metadata struct {
-	Project        string // as written
-	Version        string
-	RequiresPython string
-	RequiresDist   []string
-	ProvidesExtra  []string
+	Project       string // as written
+	Version       string
+	RequiresDist  []string
+	ProvidesExtra []string
 }
 
 // maxRequires bounds the Requires-Dist lines of one wheel.
@@ -59,8 +57,6 @@ func parseMetadata(raw []byte) (Metadata, error) {
 			m.Project = f.value
 		case "version":
 			m.Version = f.value
-		case "requires-python":
-			m.RequiresPython = f.value
 		case "requires-dist":
 			m.RequiresDist = append(m.RequiresDist, f.value)
 		case "provides-extra":
@@ -86,13 +82,13 @@ func (m Metadata) agree(n Name) error {
 	return nil
 }
 
-// ReadInstalled returns the metadata of the only wheel that is unpacked in dir.
-func ReadInstalled(dir string) (Metadata, error) {
-	list, err := filepath.Glob(filepath.Join(dir, "*.dist-info", "METADATA"))
+// ReadInstalled returns the metadata of the only wheel that is unpacked in a directory.
+func ReadInstalled(dir fs.FS) (Metadata, error) {
+	list, err := fs.Glob(dir, "*.dist-info/METADATA")
 	if err != nil || len(list) != 1 {
-		return Metadata{}, errors.Join(fmt.Errorf("%d METADATA in %s", len(list), dir), err)
+		return Metadata{}, errors.Join(fmt.Errorf("%d METADATA", len(list)), err)
 	}
-	raw, err := os.ReadFile(list[0])
+	raw, err := fs.ReadFile(dir, list[0])
 	if err != nil {
 		return Metadata{}, err
 	}

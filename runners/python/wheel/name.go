@@ -2,10 +2,11 @@ package wheel
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"deps.dev/util/pypi"
+
+	"coderunner/internal/lazyregexp"
 )
 
 // maxFilename bounds a wheel's file name, as file systems do.
@@ -25,7 +26,7 @@ type Tag struct{ Python, ABI, Platform string }
 
 func (t Tag) String() string { return t.Python + "-" + t.ABI + "-" + t.Platform }
 
-var filenamePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._]*-[A-Za-z0-9._+!]+(-[0-9][A-Za-z0-9_.]*)?-[A-Za-z0-9._]+-[A-Za-z0-9._]+-[A-Za-z0-9._]+\.whl$`)
+var filenamePattern = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._]*-[A-Za-z0-9._+!]+(-[0-9][A-Za-z0-9_.]*)?-[A-Za-z0-9._]+-[A-Za-z0-9._]+-[A-Za-z0-9._]+\.whl$`)
 
 // ParseName parses a wheel's file name. It fails with a *[RefusedError].
 func ParseName(filename string) (Name, error) {

@@ -5,7 +5,6 @@ package archive
 import (
 	"archive/tar"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"coderunner/internal/machine/clock"
 	"coderunner/internal/userland/commands/command"
 	"coderunner/internal/userland/commands/file"
+	"coderunner/internal/userland/commands/sed"
 	"coderunner/internal/userland/glob"
 )
 
@@ -41,7 +41,9 @@ type tarRun struct {
 	members  map[string]time.Time // for -u, when those in the archive were changed
 	stripped bool                 // a leading slash was removed
 
-	transform []substitution
+	rename func(string) string // --transform; nil: none
+	root   string              // where it is extracted
+	later  []func()            // times of directories, after their contents
 }
 
 // Tar makes, lists and extract archives.
@@ -76,24 +78,24 @@ func Tar(c *command.Call) int {
 			t.names, t.dirs = append(t.names, n), append(t.dirs, o.Value("C", ""))
 		}
 	}
-	var err error
-	if t.transform, err = substitutions(strings.Join(o.Values("transform"), ";"), c.Limits()); err != nil {
-		return c.Die(2, "%s", err)
+	if o.On("transform") {
+		t.rename = sed.Renaming(c, strings.Join(o.Values("transform"), ";"))
 	}
+	var run func()
 	switch t.mode {
 	case "c":
-		err = t.create()
+		run = t.create
 	case "r", "u":
 		if o.On("z") || o.On("j") || o.On("J") {
-			return c.Die(2, "%v\n%s", errCompressed, tarHint)
+			return c.Die(2, "%s\n%s", errCompressed, tarHint)
 		}
-		err = t.append()
+		run = t.append
 	case "t", "x":
-		err = t.extract()
+		run = t.extract
 	default:
 		return c.Die(2, "the mode '%s' is not available in this sandbox: use -c, -r, -t, -u and -x", t.mode)
 	}
-	if err != nil && !errors.Is(err, command.ErrStopped) && c.Ctx.Err() == nil {
+	if err := c.Catch(run); err != nil && !errors.Is(err, command.ErrStopped) && c.Ctx.Err() == nil {
 		c.Errorf("%s", command.Text(err))
 		c.Errorf("Error is not recoverable: exiting now")
 		return 2
@@ -110,9 +112,7 @@ func (t *tarRun) file(name string) string {
 		return ""
 	}
 	data, err := t.c.ReadFile(name)
-	if err != nil {
-		t.c.Exit(2, "%s: %s", name, command.Text(err))
-	}
+	t.c.Need(err, 2, "%s", name)
 	return string(data)
 }
 
@@ -190,7 +190,7 @@ func (t *tarRun) fail(format string, args ...any) {
 	t.status = 2
 }
 
-func (t *tarRun) create() error {
+func (t *tarRun) create() {
 	c, o := t.c, t.o
 	if len(t.names) == 0 {
 		c.Exit(2, "Cowardly refusing to create an empty archive\n%s", tarHint)
@@ -199,7 +199,7 @@ func (t *tarRun) create() error {
 	if t.archive != "-" {
 		f, err := c.Create(t.archive)
 		if err != nil {
-			return fmt.Errorf("%s: Cannot open: %s", t.archive, command.Text(err))
+			c.Throw("%s: Cannot open: %s", t.archive, command.Text(err))
 		}
 		defer f.Close()
 		b := command.NewWriter(f)
@@ -225,30 +225,25 @@ func (t *tarRun) create() error {
 	}
 	if format != "" {
 		if packers[format].writer == nil {
-			return fmt.Errorf("%s can only be read in this sandbox, not written: use -z or -J", format)
+			c.Throw("%s can only be read in this sandbox, not written: use -z or -J", format)
 		}
 		z, err := packers[format].writer(out, 6, "", time.Time{})
-		if err != nil {
-			return err
-		}
+		c.Check(err)
 		defer z.Close()
 		out = z
 	}
-	return t.write(out)
+	t.write(out)
 }
 
 // write writes the members, and the end of the archive.
-func (t *tarRun) write(out io.Writer) error {
+func (t *tarRun) write(out io.Writer) {
 	t.w = tar.NewWriter(out)
 	for i, name := range t.names {
-		if err := t.add(name, t.dirs[i], 0); err != nil {
-			return err
-		}
+		t.add(name, t.dirs[i], 0)
 	}
 	if err := t.w.Close(); err != nil {
-		return fmt.Errorf("%s: Wrote only part: %s", t.archive, command.Text(err))
+		t.c.Throw("%s: Wrote only part: %s", t.archive, command.Text(err))
 	}
-	return nil
 }
 
 // member is a file's name in the archive: without a leading slash.
@@ -270,19 +265,17 @@ func (t *tarRun) member(name string) string {
 	return t.transformed(short)
 }
 
-func (t *tarRun) add(name, dir string, depth int) error {
+func (t *tarRun) add(name, dir string, depth int) {
 	c := t.c
-	if c.Stopped() {
-		return command.ErrStopped
-	}
+	c.Proceed()
 	if t.excluded(name) {
-		return nil
+		return
 	}
 	at := command.JoinPath(dir, name)
 	st, err := c.StatOf(at, t.o.On("h"))
 	if err != nil {
 		t.fail("%s: Cannot stat: %s", name, command.Text(err))
-		return nil
+		return
 	}
 	h := &tar.Header{
 		Name: t.member(name), Mode: int64(st.Mode & 0o7777), ModTime: st.Mtime.Time().Truncate(time.Second),
@@ -295,39 +288,34 @@ func (t *tarRun) add(name, dir string, depth int) error {
 	}
 	f, ok := t.kind(h, at, name, &st)
 	if !ok {
-		return nil
+		return
 	}
 	if f != nil {
 		defer f.Close()
 	}
 	current := t.current(h)
 	if current && f != nil {
-		return nil
+		return
 	}
 	if !current {
 		if err := t.w.WriteHeader(h); err != nil {
-			return fmt.Errorf("%s: Cannot write: %s", t.archive, command.Text(err))
+			c.Throw("%s: Cannot write: %s", t.archive, command.Text(err))
 		}
 		t.show(h)
 	}
 	if f != nil {
-		if err := t.contents(f, name, h.Size); err != nil {
-			return err
-		}
+		t.contents(f, name, h.Size)
 	}
 	if h.Typeflag != tar.TypeDir || t.o.On("no-recursion") || depth > command.MaxDepth {
-		return nil
+		return
 	}
 	list, err := c.ReadDir(at)
 	if err != nil {
 		t.fail("%s: Cannot open: %s", name, command.Text(err))
 	}
 	for _, e := range list {
-		if err := t.add(command.Join(name, e.Name), dir, depth+1); err != nil {
-			return err
-		}
+		t.add(command.Join(name, e.Name), dir, depth+1)
 	}
-	return nil
 }
 
 // kind fills in what depends on the type of a file, and opens one with contents.
@@ -339,10 +327,7 @@ func (t *tarRun) kind(h *tar.Header, at, name string, st *abi.Stat) (f io.ReadCl
 	case abi.S_IFDIR:
 		h.Typeflag, h.Name = tar.TypeDir, strings.TrimSuffix(h.Name, "/")+"/"
 	case abi.S_IFLNK:
-		n, e := c.Lookup(at, false)
-		if e == abi.OK {
-			h.Linkname, _ = c.FS.Readlink(n)
-		}
+		h.Linkname, _ = c.Readlink(at)
 		h.Typeflag = tar.TypeSymlink
 	case abi.S_IFIFO:
 		h.Typeflag = tar.TypeFifo
@@ -368,16 +353,13 @@ func (t *tarRun) kind(h *tar.Header, at, name string, st *abi.Stat) (f io.ReadCl
 }
 
 // contents writes a file's bytes, and zeros if it shrank, as GNU does.
-func (t *tarRun) contents(f io.Reader, name string, size int64) error {
+func (t *tarRun) contents(f io.Reader, name string, size int64) {
 	n, err := io.Copy(t.w, io.LimitReader(f, size))
-	if err != nil {
-		return fmt.Errorf("%s: Cannot write: %s", t.archive, command.Text(err))
-	}
-	if n < size {
-		if _, err := io.CopyN(t.w, command.Zeros{}, size-n); err != nil {
-			return err
-		}
+	if err == nil && n < size {
+		_, err = io.CopyN(t.w, command.Zeros{}, size-n)
 		t.fail("%s: File shrank by %d bytes; padding with zeros", name, size-n)
 	}
-	return nil
+	if err != nil {
+		t.c.Throw("%s: Cannot write: %s", t.archive, command.Text(err))
+	}
 }

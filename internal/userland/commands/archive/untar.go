@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"coderunner/internal/machine/abi"
@@ -13,65 +14,58 @@ import (
 	"coderunner/internal/userland/glob"
 )
 
+// notTar is what is said of a file that is no archive.
+const notTar = "This does not look like a tar archive"
+
 // extract reads the archive: -x and -t.
-func (t *tarRun) extract() error {
+func (t *tarRun) extract() {
 	c := t.c
 	in, err := c.Open(t.archive)
 	if err != nil {
-		return fmt.Errorf("%s: Cannot open: %s", t.archive, command.Text(err))
+		c.Throw("%s: Cannot open: %s", t.archive, command.Text(err))
 	}
 	defer in.Close()
 	raw, err := unpacked(in)
 	if err != nil {
-		return fmt.Errorf("%s: %s", t.archive, command.Text(err))
+		c.Throw("%s: %s", t.archive, command.Text(err))
 	}
 	t.matched = make([]bool, len(t.names))
-	root := t.root()
-	if root != "" && t.mode == "x" && !c.IsDir(root) {
-		return fmt.Errorf("%s: Cannot open: No such file or directory", root)
+	if t.root = t.directory(); t.root != "" && t.mode == "x" && !c.IsDir(t.root) {
+		c.Throw("%s: Cannot open: No such file or directory", t.root)
 	}
 	r := tar.NewReader(raw)
-	first := true
-	var later []func() // times of directories, after their contents
-	for {
+	for first := true; ; first = false {
 		h, err := r.Next()
 		if err == io.EOF {
 			break
 		}
 		if err != nil && first && (errors.Is(err, tar.ErrHeader) || errors.Is(err, io.ErrUnexpectedEOF)) {
-			t.fail("This does not look like a tar archive")
-			return nil
+			t.fail(notTar)
+			return
 		}
-		first = false
-		if err != nil {
-			return tarError(err)
-		}
-		if c.Stopped() {
-			return command.ErrStopped
-		}
+		t.check(err)
+		c.Proceed()
 		if !t.wanted(h.Name) || t.excluded(h.Name) {
 			continue
 		}
 		if t.mode == "t" {
 			t.show(h)
-			continue
-		}
-		if later, err = t.one(h, r, root, later); err != nil {
-			return err
+		} else {
+			t.one(h, r)
 		}
 	}
-	for i := len(later) - 1; i >= 0; i-- {
-		later[i]()
+	for _, f := range slices.Backward(t.later) {
+		f()
 	}
 	for i, ok := range t.matched {
 		if !ok {
 			t.fail("%s: Not found in archive", t.names[i])
 		}
 	}
-	return nil
 }
 
-func (t *tarRun) root() string {
+// directory returns where -C sends what is extracted.
+func (t *tarRun) directory() string {
 	dir := ""
 	for _, w := range t.o.Values("C") {
 		dir = command.JoinPath(dir, w)
@@ -79,14 +73,15 @@ func (t *tarRun) root() string {
 	return dir
 }
 
-func tarError(err error) error {
+// check throws an error of reading the archive.
+func (t *tarRun) check(err error) {
 	switch {
 	case errors.Is(err, tar.ErrHeader):
-		return errors.New("This does not look like a tar archive")
+		t.c.Throw(notTar)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("Unexpected EOF in archive")
+		t.c.Throw("Unexpected EOF in archive")
 	}
-	return err
+	t.c.Check(err)
 }
 
 // wanted reports whether a member was named, or is in a directory that was.
@@ -107,26 +102,26 @@ func (t *tarRun) wanted(name string) bool {
 
 // one extracts one member. Names that lead out of the directory are refused, and
 // so are those that a symbolic link would lead out.
-func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([]func(), error) {
+func (t *tarRun) one(h *tar.Header, r io.Reader) {
 	c := t.c
 	name, ok := t.inside(h.Name)
 	if !ok {
-		return later, nil
+		return
 	}
 	if t.o.On("O") {
-		var err error
 		if h.Typeflag == tar.TypeReg {
-			_, err = io.Copy(c.Out, r)
+			_, err := io.Copy(c.Out, r)
+			t.check(err)
 		}
-		return later, tarError(err)
+		return
 	}
 	if t.verbose > 0 {
 		t.show(h)
 	}
-	to := command.JoinPath(root, name)
-	if !t.o.On("P") && throughLink(c, root, name) {
+	to := command.JoinPath(t.root, name)
+	if !t.o.On("P") && throughLink(c, t.root, name) {
 		t.fail("%s: Cannot open: it is behind a symbolic link", h.Name)
-		return later, nil
+		return
 	}
 	if parent := command.Dir(to); parent != "." {
 		c.MkdirAll(c.Abs(parent))
@@ -142,16 +137,16 @@ func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([
 		if e = c.FS.Mkdir(nil, c.Abs(to), mode|0o700); errors.Is(e, abi.EEXIST) && c.IsDir(to) {
 			e = abi.OK
 		}
-		later = append(later, func() { t.attributes(to, h, mode) })
+		t.later = append(t.later, func() { t.attributes(to, h, mode) })
 	case tar.TypeReg:
-		return later, t.regular(h, r, to, mode)
+		t.regular(h, r, to, mode)
 	case tar.TypeSymlink:
 		c.FS.Unlink(nil, c.Abs(to))
 		e = c.FS.Symlink(h.Linkname, nil, c.Abs(to))
 	case tar.TypeLink:
 		if target, ok := t.inside(h.Linkname); ok {
 			c.FS.Unlink(nil, c.Abs(to))
-			e = c.FS.Link(nil, c.Abs(command.JoinPath(root, target)), nil, c.Abs(to), false)
+			e = c.FS.Link(nil, c.Abs(command.JoinPath(t.root, target)), nil, c.Abs(to), false)
 		}
 	case tar.TypeFifo:
 		e = c.FS.Mknod(nil, c.Abs(to), abi.S_IFIFO|mode&0o777)
@@ -162,9 +157,8 @@ func (t *tarRun) one(h *tar.Header, r io.Reader, root string, later []func()) ([
 		t.fail("%s: Cannot create: %s", h.Name, command.Text(e))
 	}
 	if errors.Is(e, abi.ENOSPC) {
-		return later, e
+		c.Check(e)
 	}
-	return later, nil
 }
 
 // inside is a member's name below the directory: without leading slashes and
@@ -213,15 +207,15 @@ func throughLink(c *command.Call, root, name string) bool {
 	return false
 }
 
-func (t *tarRun) regular(h *tar.Header, r io.Reader, to string, mode uint32) error {
+func (t *tarRun) regular(h *tar.Header, r io.Reader, to string, mode uint32) {
 	c := t.c
 	if st, err := c.Lstat(to); err == nil {
 		switch {
 		case t.o.On("k"):
 			t.fail("%s: Cannot open: File exists", h.Name)
-			return nil
+			return
 		case t.o.On("keep-newer-files") && !st.Mtime.Time().Before(h.ModTime):
-			return nil
+			return
 		case !st.IsDir():
 			c.FS.Unlink(nil, c.Abs(to))
 		}
@@ -229,31 +223,17 @@ func (t *tarRun) regular(h *tar.Header, r io.Reader, to string, mode uint32) err
 	f, err := c.OpenFile(to, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, mode|0o600)
 	if err != nil {
 		t.fail("%s: Cannot open: %s", h.Name, command.Text(err))
-		return nil
+		return
 	}
-	_, err = io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{r}, make([]byte, command.CopySize))
-	f.Close()
-	if err != nil {
+	if err = f.Fill(r); err != nil {
 		c.FS.Unlink(nil, c.Abs(to))
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return tarError(err)
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, command.ErrStopped) {
+			t.check(err)
 		}
-		return fmt.Errorf("%s: Cannot write: %w", h.Name, textError(err))
+		c.Throw("%s: Cannot write: %s", h.Name, command.Text(err))
 	}
 	t.attributes(to, h, mode)
-	return nil
 }
-
-// textError has the text of an error and is it.
-func textError(err error) error { return wrapped{command.Text(err), err} }
-
-type wrapped struct {
-	text string
-	err  error
-}
-
-func (w wrapped) Error() string { return w.text }
-func (w wrapped) Unwrap() error { return w.err }
 
 func (t *tarRun) attributes(to string, h *tar.Header, mode uint32) {
 	n, e := t.c.Lookup(to, true)

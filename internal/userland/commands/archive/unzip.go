@@ -188,10 +188,8 @@ func (u *unzipRun) write(m *zip.File, data io.Reader, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyBuffer(struct{ io.Writer }{f}, data, make([]byte, command.CopySize))
 	n := f.F.Node()
-	f.Close()
-	if err != nil {
+	if err = f.Fill(data); err != nil {
 		c.FS.Unlink(nil, c.Abs(to))
 		return err
 	}

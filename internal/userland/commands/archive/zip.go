@@ -2,7 +2,6 @@ package archive
 
 import (
 	"archive/zip"
-	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -42,7 +41,7 @@ func Zip(c *command.Call) int {
 			names = append(names, string(line))
 		}
 	}
-	if err := z.run(names); err != nil {
+	if err := c.Catch(func() { z.run(names) }); err != nil {
 		return c.Die(15, "%s", command.Text(err))
 	}
 	return c.Status
@@ -59,13 +58,13 @@ type zipRun struct {
 }
 
 // run writes the archive beside the old one, whose other members are kept.
-func (z *zipRun) run(names []string) error {
+func (z *zipRun) run(names []string) {
 	c := z.c
 	out, temp := io.Writer(c.Out), z.archive+".tmp~"
 	if z.archive != "-" {
 		f, err := c.Create(temp)
 		if err != nil {
-			return fmt.Errorf("Could not create output file (%s)", z.archive)
+			c.Throw("Could not create output file (%s)", z.archive)
 		}
 		defer c.FS.Unlink(nil, c.Abs(temp))
 		defer f.Close()
@@ -76,7 +75,7 @@ func (z *zipRun) run(names []string) error {
 	if f, err := c.OpenFile(z.archive, abi.O_RDONLY, 0); err == nil && z.archive != "-" {
 		defer f.Close()
 		if old, err = zip.NewReader(f, f.F.Stat().Size); err != nil {
-			return fmt.Errorf("Zip file structure invalid (%s)", z.archive)
+			c.Throw("Zip file structure invalid (%s)", z.archive)
 		}
 		for _, m := range old.File {
 			z.names[m.Name] = true
@@ -88,31 +87,24 @@ func (z *zipRun) run(names []string) error {
 		names = nil
 	}
 	for _, n := range names {
-		if err := z.add(n, added, 0); err != nil {
-			return err
-		}
+		z.add(n, added, 0)
 	}
 	if z.count == 0 {
 		c.Status = 12
 		c.Warnf("\nzip error: Nothing to do! (%s)\n", z.archive)
-		return nil
+		return
 	}
 	if old != nil {
 		for _, m := range old.File {
 			if !added[m.Name] {
-				if err := z.w.Copy(m); err != nil {
-					return err
-				}
+				c.Check(z.w.Copy(m))
 			}
 		}
 	}
-	if err := z.w.Close(); err != nil {
-		return err
-	}
+	c.Check(z.w.Close())
 	if z.archive != "-" {
-		return c.FS.Rename(nil, c.Abs(temp), nil, c.Abs(z.archive), 0).Err()
+		c.Check(c.FS.Rename(nil, c.Abs(temp), nil, c.Abs(z.archive), 0).Err())
 	}
-	return nil
 }
 
 // remove notes the members that match as gone.
@@ -131,15 +123,13 @@ func (z *zipRun) remove(old *zip.Reader, globs []string, gone map[string]bool) {
 	}
 }
 
-func (z *zipRun) add(name string, added map[string]bool, depth int) error {
+func (z *zipRun) add(name string, added map[string]bool, depth int) {
 	c := z.c
-	if c.Stopped() {
-		return command.ErrStopped
-	}
+	c.Proceed()
 	st, err := c.StatOf(name, !z.o.On("y"))
 	if err != nil {
 		c.Warnf("\tzip warning: name not matched: %s\n", name)
-		return nil
+		return
 	}
 	member := strings.TrimLeft(path.Clean(name), "/")
 	if z.o.On("j") {
@@ -149,52 +139,45 @@ func (z *zipRun) add(name string, added map[string]bool, depth int) error {
 		member += "/"
 	}
 	if !matches(z.skip, member) && !matches(z.skip, name) && !(st.IsDir() && (z.o.On("j") || z.o.On("D") || member == "./")) {
-		if err := z.member(name, member, &st, added); err != nil {
-			return err
-		}
+		z.member(name, member, &st, added)
 	}
 	if !st.IsDir() || !z.o.On("r") || depth > command.MaxDepth {
-		return nil
+		return
 	}
 	list, err := c.ReadDir(name)
 	if err != nil {
 		c.Warnf("\tzip warning: could not open for reading: %s\n", name)
 	}
 	for _, e := range list {
-		if err := z.add(command.Join(name, e.Name), added, depth+1); err != nil {
-			return err
-		}
+		z.add(command.Join(name, e.Name), added, depth+1)
 	}
-	return nil
 }
 
-func (z *zipRun) member(name, member string, st *abi.Stat, added map[string]bool) error {
+func (z *zipRun) member(name, member string, st *abi.Stat, added map[string]bool) {
 	h := &zip.FileHeader{Name: member, Modified: st.Mtime.Time().In(z.c.Zone()), Method: zip.Deflate}
 	h.SetMode(abi.FileMode(st.Mode))
 	if st.Size == 0 || st.IsDir() || z.o.On("0") {
 		h.Method = zip.Store
 	}
 	w, err := z.w.CreateHeader(h)
-	if err != nil {
-		return err
-	}
+	z.c.Check(err)
 	z.count++
 	added[member] = true
 	switch st.Mode & abi.S_IFMT {
 	case abi.S_IFLNK:
-		n, _ := z.c.Lookup(name, false)
-		target, _ := z.c.FS.Readlink(n)
+		target, _ := z.c.Readlink(name)
 		_, err = io.WriteString(w, target)
 	case abi.S_IFREG:
 		f, e := z.c.Open(name)
 		if e != nil {
 			z.c.Warnf("\tzip warning: could not open for reading: %s\n", name)
-			return nil
+			return
 		}
 		defer f.Close()
 		_, err = io.Copy(w, f)
 	}
-	if !z.o.On("q") && err == nil {
+	z.c.Check(err)
+	if !z.o.On("q") {
 		verb := "  adding"
 		if z.names[member] {
 			verb = "updating"
@@ -206,5 +189,4 @@ func (z *zipRun) member(name, member string, st *abi.Stat, added map[string]bool
 		}
 		z.c.Printf("%s: %s %s\n", verb, member, how)
 	}
-	return err
 }

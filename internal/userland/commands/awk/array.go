@@ -47,14 +47,12 @@ func (a *array) set(key string, v value) {
 }
 
 // put makes or changes an element.
-func (m *memory) put(a *array, key string, v value) error {
+func (m *memory) put(a *array, key string, v value) {
 	e, made := a.get(key)
 	if made {
-		if err := m.hold(int64(len(key)) + entryCost); err != nil {
-			return err
-		}
+		m.hold(int64(len(key)) + entryCost)
 	}
-	return m.set(&e.v, &e.charged, v)
+	m.set(&e.v, &e.charged, v)
 }
 
 // list returns the keys in the order of insertion.
@@ -103,9 +101,9 @@ func (e *entry) arr() *array {
 	return e.sub
 }
 
-// scalar reports an array that is used as a value.
-func (n *node) scalar(key string) error {
-	return fmt.Errorf("attempt to use array `%s' in a scalar context", n.name(key))
+// scalar refuses an array that is used as a value.
+func (r *run) scalar(n *node, key string) {
+	r.c.Throw("attempt to use array `%s' in a scalar context", n.name(key))
 }
 
 // name is a variable, or an element of it, as messages have it.
@@ -120,69 +118,52 @@ func (n *node) name(key string) string {
 }
 
 // arrayOf returns the array that a variable or an element is, which is made.
-func (r *run) arrayOf(n *node) (*array, error) {
+func (r *run) arrayOf(n *node) *array {
 	if n.op == "var" {
 		c := r.cell(n)
 		if c.array == nil && c.v.kind != unset {
-			return nil, fmt.Errorf("attempt to use scalar `%s' as an array", n.text)
+			r.c.Throw("attempt to use scalar `%s' as an array", n.text)
 		}
-		return c.arr(), nil
+		return c.arr()
 	}
-	if err := r.c.Enter(frame); err != nil {
-		return nil, err
-	}
+	r.enter()
 	defer r.c.Leave(frame)
-	e, key, err := r.entry(n)
-	if err != nil {
-		return nil, err
+	e, key := r.entry(n)
+	if e.sub == nil {
+		if e.v.kind != unset {
+			r.c.Throw("attempt to use scalar `%s' as an array", n.name(key))
+		}
+		r.hold(entryCost)
 	}
-	if e.sub != nil {
-		return e.sub, nil
-	}
-	if e.v.kind != unset {
-		return nil, fmt.Errorf("attempt to use scalar `%s' as an array", n.name(key))
-	}
-	return e.arr(), r.hold(entryCost)
+	return e.arr()
 }
 
 // entry returns the element that n names, which is made, and its key.
-func (r *run) entry(n *node) (*entry, string, error) {
-	key, err := r.subscript(n.list)
-	if err != nil {
-		return nil, key, err
-	}
-	e, err := r.at(n, key)
-	return e, key, err
+func (r *run) entry(n *node) (*entry, string) {
+	key := r.subscript(n.list)
+	return r.at(n, key), key
 }
 
 // at returns the element of n's array with the given key, which is made.
-func (r *run) at(n *node, key string) (*entry, error) {
-	arr, err := r.arrayOf(n.a)
-	if err != nil {
-		return nil, err
-	}
-	e, made := arr.get(key)
+func (r *run) at(n *node, key string) *entry {
+	e, made := r.arrayOf(n.a).get(key)
 	if made {
-		err = r.hold(int64(len(key)) + entryCost)
+		r.hold(int64(len(key)) + entryCost)
 	}
-	return e, err
+	return e
 }
 
 // either returns the array that an expression is, nil if it is a value, and the value.
-func (r *run) either(n *node) (*array, value, error) {
+func (r *run) either(n *node) (*array, value) {
 	switch n.op {
 	case "var":
 		c := r.cell(n)
 		if c.array != nil || c.from != nil && c.from.array != nil || c.elem != nil && c.elem.sub != nil {
-			return c.arr(), value{}, nil
+			return c.arr(), value{}
 		}
 	case "index":
-		e, _, err := r.entry(n)
-		if err != nil {
-			return nil, value{}, err
-		}
-		return e.sub, e.v, nil
+		e, _ := r.entry(n)
+		return e.sub, e.v
 	}
-	v, err := r.eval(n)
-	return nil, v, err
+	return nil, r.eval(n)
 }

@@ -57,6 +57,7 @@ type run struct {
 	random  random
 	steps   int
 	ret     value
+	status  int
 }
 
 // settings are what the whole of a running program uses: its memory, and what its
@@ -75,20 +76,6 @@ type settings struct {
 // maxCompiled bounds the regular expressions that are kept.
 const maxCompiled = 32 << 20
 
-// Errors that change the flow of a program.
-var (
-	errNext     = errors.New("`next' used in BEGIN or END action")
-	errNextFile = errors.New("`nextfile' used in BEGIN or END action")
-	errBreak    = errors.New("`break' is not allowed outside a loop or switch")
-	errContinue = errors.New("`continue' is not allowed outside a loop")
-	errReturn   = errors.New("return")
-)
-
-// exitError is the statement exit.
-type exitError struct{ status int }
-
-func (*exitError) Error() string { return "exit" }
-
 // Main is awk: it scans its input for patterns and processes what matches.
 func Main(c *command.Call) int {
 	o := c.Parse("+ F,field-separator= v,assign= f,file= e,source= W= posix traditional re-interval !b,characters-as-bytes O,optimize !S,sandbox")
@@ -99,9 +86,7 @@ func Main(c *command.Call) int {
 			src.add("cmd. line", p.Value)
 		case "f":
 			data, err := c.ReadFile(p.Value)
-			if err != nil {
-				return c.Die(2, "fatal: cannot open source file `%s' for reading: %s", p.Value, command.Text(err))
-			}
+			c.Need(err, 2, "fatal: cannot open source file `%s' for reading", p.Value)
 			src.add(p.Value, string(data))
 		}
 	}
@@ -174,25 +159,22 @@ func (r *run) assignment(arg string) bool {
 		i++
 	}
 	if slot, ok := r.prog.globals[name]; ok {
-		r.c.Must(r.setGlobal(slot, value{kind: input, s: b.String()}))
+		r.setGlobal(slot, value{kind: input, s: b.String()})
 	}
 	return true
 }
 
 // setGlobal assigns to a global variable, and takes note of special ones.
-func (r *run) setGlobal(slot int, v value) error {
+func (r *run) setGlobal(slot int, v value) {
 	if slot == varNF {
-		return r.record.setNF(int(v.num()))
+		r.record.setNF(int(v.num()))
+		return
 	}
 	if slot == varFS || slot == varFPAT || slot == varFIELDWIDTHS {
-		if err := r.record.splitFields(); err != nil { // it is for the next record
-			return err
-		}
+		r.record.splitFields() // it is for the next record
 	}
 	g := &r.globals[slot]
-	if err := r.set(&g.v, &g.charged, v); err != nil {
-		return err
-	}
+	r.set(&g.v, &g.charged, v)
 	f := r.record
 	switch slot {
 	case varFS:
@@ -200,9 +182,8 @@ func (r *run) setGlobal(slot int, v value) error {
 	case varFIELDWIDTHS:
 		f.widths, f.fpat = fieldWidths(v.str(r.convfmt)), nil
 	case varFPAT:
-		f.widths = nil
-		if f.fpat, _ = r.regex(v.str(r.convfmt)); v.str(r.convfmt) == "" {
-			f.fpat = nil
+		if f.widths, f.fpat = nil, nil; v.str(r.convfmt) != "" {
+			f.fpat = r.regex(v.str(r.convfmt))
 		}
 	case varRS:
 		r.rs = v.str(r.convfmt)
@@ -216,29 +197,24 @@ func (r *run) setGlobal(slot int, v value) error {
 	case varCONVFMT:
 		r.convfmt = v.str(r.convfmt)
 	}
-	return nil
 }
 
 // run runs the whole program.
 func (r *run) run() int {
-	err := r.main()
-	status := 0
-	var exit *exitError
-	if errors.As(err, &exit) {
-		status, err = exit.status, nil
-	}
+	err := r.c.Catch(r.main)
 	r.streams.closeAll()
 	r.input.skip()
 	switch {
-	case err == nil || errors.Is(err, command.ErrStopped) || r.c.Ctx.Err() != nil:
-	default:
-		var missing *missingFile
-		if errors.As(err, &missing) {
-			return r.c.Die(2, "fatal: %s", err)
-		}
-		return r.c.Die(2, "%sfatal: %s", r.where(), command.Text(err))
+	case err == nil:
+		return r.status
+	case errors.Is(err, command.ErrStopped) || r.c.Ctx.Err() != nil:
+		return 0
 	}
-	return status
+	var missing *missingFile
+	if errors.As(err, &missing) {
+		return r.c.Die(2, "fatal: %s", err)
+	}
+	return r.c.Die(2, "%sfatal: %s", r.where(), command.Text(err))
 }
 
 // where returns the line of the program that is executed, and the record.
@@ -254,91 +230,87 @@ func (r *run) where() string {
 	return place
 }
 
-func (r *run) main() (err error) {
-	err = r.blocks(r.prog.begin)
-	var exit *exitError
-	if err == nil && (len(r.prog.rules) > 0 || len(r.prog.end) > 0 || len(r.prog.beginFile) > 0 || len(r.prog.endFile) > 0) {
-		err = r.records()
+// main runs BEGIN, the rules and END, which exit skips but for END.
+func (r *run) main() {
+	p := r.prog
+	went := r.top(func() flow { return r.blocks(p.begin) })
+	if went == onward && (len(p.rules) > 0 || len(p.end) > 0 || len(p.beginFile) > 0 || len(p.endFile) > 0) {
+		went = r.records()
 	}
-	if err != nil && !errors.As(err, &exit) {
-		return err
+	if went == onward || went == exited {
+		went = r.top(func() flow { return r.blocks(p.end) })
 	}
-	for _, b := range r.prog.end {
-		if e := r.block(b); e != nil {
-			var again *exitError
-			if errors.As(e, &again) && exit != nil && again.status == 0 {
-				return exit
-			}
-			return e
-		}
+	if misplaced[went] != "" {
+		r.c.Check(left{went})
 	}
-	return err
 }
 
 // blocks runs the blocks of all rules of a kind.
-func (r *run) blocks(list [][]*node) error {
+func (r *run) blocks(list [][]*node) flow {
 	for _, b := range list {
-		if err := r.block(b); err != nil {
-			return err
+		if went := r.block(b); went != onward {
+			return went
 		}
 	}
-	return nil
+	return onward
 }
 
 // records runs the rules on every record.
-func (r *run) records() error {
+func (r *run) records() flow {
 	for {
-		record, ok, err := r.input.read()
-		if !ok || err != nil {
-			return err
-		}
-		if err := r.record.set(record); err != nil {
-			return err
-		}
-		r.transient = 0
-		for _, rule := range r.prog.rules {
-			if err = r.rule(rule); err != nil {
-				break
-			}
-		}
-		switch err {
-		case nil, errNext:
-		case errNextFile:
-			if err := r.input.end(); err != nil {
-				return err
-			}
+		switch went := r.top(r.scan); went {
+		case nextRecord:
+		case nextFile:
+			r.input.end()
 		default:
-			return err
+			return went
 		}
 	}
 }
 
-func (r *run) rule(rule *rule) error {
+// scan runs the rules on every record until a statement leaves them for more than the
+// next record.
+func (r *run) scan() flow {
+	for {
+		record, ok, err := r.input.read()
+		r.c.Check(err)
+		if !ok {
+			return onward
+		}
+		r.record.set(record)
+		r.transient = 0
+		for _, rule := range r.prog.rules {
+			if went := r.rule(rule); went == nextRecord {
+				break
+			} else if went != onward {
+				return went
+			}
+		}
+	}
+}
+
+func (r *run) rule(rule *rule) flow {
 	if rule.from != nil && !rule.active {
 		r.place = rule.line
-		v, err := r.eval(rule.from)
-		if err != nil || !v.truth() {
-			return err
+		if !r.eval(rule.from).truth() {
+			return onward
 		}
 		rule.active = rule.to != nil
 	}
 	if rule.active {
-		v, err := r.eval(rule.to)
-		if err != nil {
-			return err
-		}
-		rule.active = !v.truth()
+		rule.active = !r.eval(rule.to).truth()
 	}
 	if rule.bare {
-		return r.print(&node{op: "print"})
+		r.print(&node{op: "print"})
+		return onward
 	}
 	return r.block(rule.body)
 }
 
 // regex compiles a dynamic expression once.
-func (r *settings) regex(source string) (regex.Pattern, error) {
+func (r *settings) regex(source string) regex.Pattern {
 	if p := r.regexes[source]; p != nil {
-		return p, nil
+		return p
 	}
 	if len(r.regexes) > 500 || r.compiled > maxCompiled {
 		clear(r.regexes)
@@ -347,12 +319,13 @@ func (r *settings) regex(source string) (regex.Pattern, error) {
 	}
 	limits := regex.Limits{Ctx: r.c.Ctx, Hold: func(n int) error {
 		r.compiled += int64(n)
-		return r.hold(int64(n))
+		r.hold(int64(n))
+		return nil
 	}}
 	p, err := regex.Dialect{Extended: true, Escapes: true, Octal: true, Fold: r.fold, Limits: limits}.Compile(source)
 	if err != nil {
-		return nil, fmt.Errorf("invalid regexp: %s: /%s/", err, source)
+		r.c.Throw("invalid regexp: %s: /%s/", err, source)
 	}
 	r.regexes[source] = p
-	return p, nil
+	return p
 }

@@ -1,22 +1,16 @@
 package awk
 
 // call calls a function of the program. Arrays are passed by reference.
-func (r *run) call(n *node) (value, error) {
+func (r *run) call(n *node) value {
 	if len(n.list) > len(n.fn.params) {
 		r.c.Errorf("%swarning: function `%s' called with more arguments than declared", r.where(), n.fn.name)
 		for _, extra := range n.list[len(n.fn.params):] {
-			if err := r.pass(&cell{}, extra); err != nil {
-				return value{}, err
-			}
+			r.pass(&cell{}, extra)
 		}
 	}
-	if err := r.tick(); err != nil {
-		return value{}, err
-	}
+	r.tick()
 	cells := int64(len(n.fn.params) * cellCost)
-	if err := r.hold(cells); err != nil {
-		return value{}, err
-	}
+	r.hold(cells)
 	frame := make([]*cell, len(n.fn.params))
 	for i := range frame {
 		frame[i] = &cell{}
@@ -28,15 +22,11 @@ func (r *run) call(n *node) (value, error) {
 		r.hold(-cells)
 	}()
 	for i := range min(len(frame), len(n.list)) {
-		if err := r.pass(frame[i], n.list[i]); err != nil {
-			return value{}, err
-		}
+		r.pass(frame[i], n.list[i])
 	}
-	v, err := r.invoke(n.fn, frame)
-	if err == nil {
-		err = r.room(len(v.s))
-	}
-	return v, err
+	v := r.invoke(n.fn, frame)
+	r.room(len(v.s))
+	return v
 }
 
 // cellCost is what a variable takes beside its value.
@@ -55,8 +45,10 @@ func (m *memory) end(c *cell) {
 }
 
 // pass sets a parameter to an argument.
-func (r *run) pass(to *cell, arg *node) error {
-	if arg.op == "var" && (arg.local || arg.slot != varNF) {
+func (r *run) pass(to *cell, arg *node) {
+	var v value
+	switch {
+	case arg.op == "var" && (arg.local || arg.slot != varNF):
 		c := r.cell(arg)
 		if c.array != nil {
 			to.array, to.passed = c.array, true
@@ -64,39 +56,31 @@ func (r *run) pass(to *cell, arg *node) error {
 		} else if c.v.kind == unset {
 			to.from = c
 		}
-		return r.set(&to.v, &to.charged, c.v)
-	}
-	if arg.op == "index" {
-		e, _, err := r.entry(arg)
-		if err != nil {
-			return err
-		}
+		v = c.v
+	case arg.op == "index":
+		e, _ := r.entry(arg)
 		if to.array, to.elem = e.sub, e; e.sub != nil {
 			to.passed = true
 			e.sub.users++
 		}
-		return r.set(&to.v, &to.charged, e.v)
+		v = e.v
+	default:
+		v = r.eval(arg)
 	}
-	v, err := r.eval(arg)
-	if err != nil {
-		return err
-	}
-	return r.set(&to.v, &to.charged, v)
+	r.set(&to.v, &to.charged, v)
 }
 
 // invoke runs a function's body with its parameters.
-func (r *run) invoke(f *function, frame []*cell) (value, error) {
+func (r *run) invoke(f *function, frame []*cell) value {
 	saved, place := r.frame, r.place
 	r.frame, r.ret = frame, value{}
-	err := r.block(f.body)
+	went := r.block(f.body)
 	r.frame = saved
-	if err == nil || err == errReturn {
-		r.place = place
+	if went != onward && went != returned {
+		r.c.Check(left{went})
 	}
+	r.place = place
 	v := r.ret
 	r.ret = value{}
-	if err == errReturn {
-		err = nil
-	}
-	return v, err
+	return v
 }

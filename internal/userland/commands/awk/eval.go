@@ -1,7 +1,6 @@
 package awk
 
 import (
-	"errors"
 	"math"
 	"strings"
 
@@ -26,109 +25,82 @@ func (r *run) cell(n *node) *cell {
 	return &r.globals[n.slot]
 }
 
-func (r *run) subscript(list []*node) (string, error) {
+func (r *run) subscript(list []*node) string {
 	if len(list) == 1 {
-		v, err := r.eval(list[0])
-		return v.str(r.convfmt), err
+		return r.eval(list[0]).str(r.convfmt)
 	}
-	parts := make([]string, len(list))
-	for i, n := range list {
-		v, err := r.eval(n)
-		if err != nil {
-			return "", err
-		}
-		parts[i] = v.str(r.convfmt)
-	}
+	parts := r.strs(list...)
 	size := 0
 	for _, p := range parts {
 		size += len(p) + len(r.subsep)
 	}
-	if err := r.room(size); err != nil {
-		return "", err
+	r.room(size)
+	return strings.Join(parts, r.subsep)
+}
+
+// strs evaluates expressions as strings.
+func (r *run) strs(list ...*node) []string {
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = r.eval(n).str(r.convfmt)
 	}
-	return strings.Join(parts, r.subsep), nil
+	return parts
 }
 
 // eval evaluates an expression.
-func (r *run) eval(n *node) (value, error) {
+func (r *run) eval(n *node) value {
 	if n.op == "const" {
-		return n.value, nil
+		return n.value
 	}
-	if err := r.c.Enter(frame); err != nil {
-		return value{}, err
-	}
+	r.enter()
 	transient := r.transient
-	v, err := r.compute(n)
+	v := r.compute(n)
 	r.transient = min(r.transient, transient+int64(len(v.s))) // the rest is garbage
 	r.c.Leave(frame)
-	return v, err
+	return v
 }
 
 // compute evaluates an expression that is not constant.
-func (r *run) compute(n *node) (value, error) {
+func (r *run) compute(n *node) value {
 	switch n.op {
 	case "var":
 		if n.slot == varNF && !n.local {
-			if err := r.record.splitFields(); err != nil {
-				return value{}, err
-			}
+			r.record.splitFields()
 		}
 		c := r.cell(n)
 		if c.array != nil {
-			return value{}, n.scalar("")
+			r.scalar(n, "")
 		}
-		return c.v, nil
+		return c.v
 	case "field":
-		v, err := r.eval(n.a)
-		if err != nil {
-			return v, err
-		}
-		return r.record.field(int(v.num()))
+		return r.record.field(int(r.eval(n.a).num()))
 	case "index":
-		key, err := r.subscript(n.list)
-		if err != nil {
-			return value{}, err
-		}
-		e, err := r.element(n, key)
-		if err != nil {
-			return value{}, err
-		}
-		return e.v, nil
+		return r.element(n, r.subscript(n.list)).v
 	case "group":
 		return r.eval(n.a)
 	case "regex":
-		line, err := r.record.line()
-		if err != nil {
-			return value{}, err
-		}
-		return r.match(r.literal(n), line)
+		return r.match(r.literal(n), r.record.line())
 	case "assign":
-		v, err := r.eval(n.b)
-		if err != nil {
-			return v, err
-		}
-		return v, r.assign(n.a, v)
+		v := r.eval(n.b)
+		r.assign(n.a, v)
+		return v
 	case "update", "prefix", "postfix":
 		return r.update(n)
 	case "?:", "&&", "||", "unary":
 		return r.logic(n)
 	case "in":
-		key, err := r.subscript(n.list)
-		if err != nil {
-			return value{}, err
-		}
-		arr, err := r.arrayOf(n.a)
-		return boolean(err == nil && arr.has(key)), err
+		key := r.subscript(n.list)
+		return boolean(r.arrayOf(n.a).has(key))
 	case "~", "!~":
-		return r.matches(n)
+		v := r.eval(n.a)
+		found := r.match(r.pattern(n.b), v.str(r.convfmt))
+		return boolean(found.truth() == (n.op == "~"))
 	case "call":
 		return r.call(n)
 	case "builtin":
-		v, err := n.builtin.run(r, n.list)
-		if err == nil {
-			err = r.room(len(v.s))
-		}
-		return v, err
+		v := n.builtin.run(r, n.list)
+		r.room(len(v.s))
+		return v
 	case "getline":
 		return r.getline(n)
 	}
@@ -136,70 +108,56 @@ func (r *run) compute(n *node) (value, error) {
 }
 
 // logic evaluates what depends on its first operand: "?:", "&&", "||" and signs.
-func (r *run) logic(n *node) (value, error) {
-	v, err := r.eval(n.a)
+func (r *run) logic(n *node) value {
+	v := r.eval(n.a)
 	switch {
-	case err != nil:
-		return v, err
 	case n.op == "?:" && v.truth():
 		return r.eval(n.b)
 	case n.op == "?:":
 		return r.eval(n.c)
 	case n.text == "!":
-		return boolean(!v.truth()), nil
+		return boolean(!v.truth())
 	case n.text == "-":
-		return num(-v.num()), nil
+		return num(-v.num())
 	case n.op == "unary":
-		return num(v.num()), nil
+		return num(v.num())
 	case v.truth() == (n.op == "||"):
-		return boolean(v.truth()), nil
+		return boolean(v.truth())
 	}
-	v, err = r.eval(n.b)
-	return boolean(v.truth()), err
+	return boolean(r.eval(n.b).truth())
 }
 
 // element returns the element of n's array with the given key, which is a value.
-func (r *run) element(n *node, key string) (*entry, error) {
-	e, err := r.at(n, key)
-	if err == nil && e.sub != nil {
-		err = n.scalar(key)
+func (r *run) element(n *node, key string) *entry {
+	e := r.at(n, key)
+	if e.sub != nil {
+		r.scalar(n, key)
 	}
-	return e, err
+	return e
 }
 
-func (r *run) binary(n *node) (value, error) {
-	a, err := r.eval(n.a)
-	if err != nil {
-		return a, err
-	}
-	b, err := r.eval(n.b)
-	if err != nil {
-		return b, err
-	}
+func (r *run) binary(n *node) value {
+	a := r.eval(n.a)
+	b := r.eval(n.b)
 	switch n.op {
 	case "concat":
 		s, t := a.str(r.convfmt), b.str(r.convfmt)
-		if err := r.room(len(s) + len(t)); err != nil {
-			return value{}, err
-		}
-		return str(s + t), nil
-	case "arith":
-		return arith(n.text, a.num(), b.num())
-	}
-	d := r.compare(a, b)
-	switch n.op {
+		r.room(len(s) + len(t))
+		return str(s + t)
 	case "<":
-		return boolean(d < 0), nil
+		return boolean(r.compare(a, b) < 0)
 	case "<=":
-		return boolean(d <= 0), nil
+		return boolean(r.compare(a, b) <= 0)
 	case "==":
-		return boolean(d == 0), nil
+		return boolean(r.compare(a, b) == 0)
 	case "!=":
-		return boolean(d != 0), nil
+		return boolean(r.compare(a, b) != 0)
 	case ">":
-		return boolean(d > 0), nil
+		return boolean(r.compare(a, b) > 0)
+	case ">=":
+		return boolean(r.compare(a, b) >= 0)
 	}
-	return boolean(d >= 0), nil
+	return r.arith(n.op, a.num(), b.num())
 }
 
 func (r *settings) compare(a, b value) int {
@@ -213,157 +171,96 @@ func (r *settings) compare(a, b value) int {
 	return strings.Compare(s, t)
 }
 
-func arith(op string, a, b float64) (value, error) {
+func (r *run) arith(op string, a, b float64) value {
 	switch op {
 	case "+":
-		return num(a + b), nil
+		return num(a + b)
 	case "-":
-		return num(a - b), nil
+		return num(a - b)
 	case "*":
-		return num(a * b), nil
+		return num(a * b)
 	case "/":
 		if b == 0 {
-			return value{}, errors.New("division by zero attempted")
+			r.c.Throw("division by zero attempted")
 		}
-		return num(a / b), nil
+		return num(a / b)
 	case "%":
 		if b == 0 {
-			return value{}, errors.New("division by zero attempted in `%'")
+			r.c.Throw("division by zero attempted in `%%'")
 		}
-		return num(math.Mod(a, b)), nil
+		return num(math.Mod(a, b))
 	}
-	return num(math.Pow(a, b)), nil
-}
-
-// matches is "~" and "!~".
-func (r *run) matches(n *node) (value, error) {
-	v, err := r.eval(n.a)
-	if err != nil {
-		return v, err
-	}
-	p, err := r.pattern(n.b)
-	if err != nil {
-		return v, err
-	}
-	found, err := r.match(p, v.str(r.convfmt))
-	return boolean(found.truth() == (n.op == "~")), err
+	return num(math.Pow(a, b))
 }
 
 // match reports whether a pattern matches a string.
-func (r *settings) match(p regex.Pattern, s string) (value, error) {
-	if err := r.room(len(s)); err != nil {
-		return value{}, err
-	}
-	return boolean(p.Match([]byte(s))), nil
+func (r *settings) match(p regex.Pattern, s string) value {
+	r.room(len(s))
+	return boolean(p.Match([]byte(s)))
 }
 
 // pattern is an expression used as a regular one.
-func (r *run) pattern(n *node) (regex.Pattern, error) {
+func (r *run) pattern(n *node) regex.Pattern {
 	if n.op == "regex" {
-		return r.literal(n), nil
+		return r.literal(n)
 	}
-	v, err := r.eval(n)
-	if err != nil {
-		return nil, err
-	}
-	return r.regex(v.str(r.convfmt))
+	return r.regex(r.eval(n).str(r.convfmt))
 }
 
 // literal returns the pattern of a regular expression of the program.
 func (r *settings) literal(n *node) regex.Pattern {
 	if r.fold {
-		if p, err := r.regex(n.text); err == nil {
-			return p
-		}
+		return r.regex(n.text)
 	}
 	return n.expr
 }
 
 // assign sets a variable, an element or a field.
-func (r *run) assign(n *node, v value) error {
+func (r *run) assign(n *node, v value) {
 	switch n.op {
 	case "var":
-		if n.local {
-			c := r.frame[n.slot]
-			return r.set(&c.v, &c.charged, v)
+		if !n.local {
+			r.setGlobal(n.slot, v)
+			return
 		}
-		return r.setGlobal(n.slot, v)
+		c := r.frame[n.slot]
+		r.set(&c.v, &c.charged, v)
 	case "index":
-		key, err := r.subscript(n.list)
-		if err != nil {
-			return err
-		}
-		e, err := r.element(n, key)
-		if err != nil {
-			return err
-		}
-		return r.set(&e.v, &e.charged, v)
+		e := r.element(n, r.subscript(n.list))
+		r.set(&e.v, &e.charged, v)
+	default:
+		r.record.setField(int(r.eval(n.a).num()), v)
 	}
-	at, err := r.eval(n.a)
-	if err != nil {
-		return err
-	}
-	return r.record.setField(int(at.num()), v)
 }
 
 // update is x += y, ++x and x++.
-func (r *run) update(n *node) (value, error) {
-	// An element is found once, so that a subscript with an effect has it once.
-	if n.a.op == "index" {
-		key, err := r.subscript(n.a.list)
-		if err != nil {
-			return value{}, err
+func (r *run) update(n *node) value {
+	operand := func() (op string, by float64) {
+		if n.op != "update" {
+			return n.text[:1], 1
 		}
-		by, op, err := r.operand(n)
-		if err != nil {
-			return value{}, err
-		}
-		e, err := r.element(n.a, key)
-		if err != nil {
-			return value{}, err
-		}
-		old := e.v.num()
-		v, err := arith(op, old, by)
-		if err != nil {
-			return v, err
-		}
-		err = r.set(&e.v, &e.charged, v)
-		if n.op == "postfix" {
-			return num(old), err
-		}
-		return v, err
+		return n.text, r.eval(n.b).num()
 	}
-	by, op, err := r.operand(n)
-	if err != nil {
-		return value{}, err
-	}
-	target := n.a
-	if target.op == "field" {
-		at, err := r.eval(target.a)
-		if err != nil {
-			return at, err
+	var old, v value
+	if n.a.op == "index" { // an element is found once, so that a subscript with an effect has it once
+		key := r.subscript(n.a.list)
+		op, by := operand()
+		e := r.element(n.a, key)
+		old = num(e.v.num())
+		v = r.arith(op, old.n, by)
+		r.set(&e.v, &e.charged, v)
+	} else {
+		op, by := operand()
+		target := n.a
+		if target.op == "field" {
+			target = &node{op: "field", a: &node{op: "const", value: r.eval(target.a)}}
 		}
-		target = &node{op: "field", a: &node{op: "const", value: at}}
-	}
-	was, err := r.eval(target)
-	if err != nil {
-		return was, err
-	}
-	old := was.num()
-	v, err := arith(op, old, by)
-	if err != nil {
-		return v, err
+		old = num(r.eval(target).num())
+		v = r.arith(op, old.n, by)
+		r.assign(target, v)
 	}
 	if n.op == "postfix" {
-		return num(old), r.assign(target, v)
+		return old
 	}
-	return v, r.assign(target, v)
-}
-
-func (r *run) operand(n *node) (by float64, op string, err error) {
-	if n.op != "update" {
-		return 1, n.text[:1], nil
-	}
-	v, err := r.eval(n.b)
-	return v.num(), n.text, err
+	return v
 }

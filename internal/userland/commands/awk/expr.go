@@ -42,38 +42,29 @@ func (p *parser) ternary() *node {
 	return &node{op: "?:", a: n, b: a, c: p.expr()}
 }
 
-func (p *parser) or() *node {
-	n := p.and()
-	for p.accept("||") {
-		p.newlines()
-		n = &node{op: "||", a: n, b: p.and()}
+// joined reads operands with binary operators that associate to the left.
+func (p *parser) joined(operand func() *node, operators ...string) *node {
+	n := operand()
+	for p.is(operators...) {
+		op := p.tok.text
+		if p.advance(); op == "&&" || op == "||" {
+			p.newlines()
+		}
+		n = &node{op: op, a: n, b: operand()}
 	}
 	return n
 }
 
-func (p *parser) and() *node {
-	n := p.in()
-	for p.accept("&&") {
-		p.newlines()
-		n = &node{op: "&&", a: n, b: p.in()}
-	}
-	return n
-}
+func (p *parser) or() *node             { return p.joined(p.and, "||") }
+func (p *parser) and() *node            { return p.joined(p.in, "&&") }
+func (p *parser) matching() *node       { return p.joined(p.comparison, "~", "!~") }
+func (p *parser) additive() *node       { return p.joined(p.multiplicative, "+", "-") }
+func (p *parser) multiplicative() *node { return p.joined(p.unary, "*", "/", "%") }
 
 func (p *parser) in() *node {
 	n := p.matching()
 	for !p.noIn && p.accept("in") {
 		n = &node{op: "in", list: []*node{n}, a: p.reference()}
-	}
-	return n
-}
-
-func (p *parser) matching() *node {
-	n := p.comparison()
-	for p.is("~", "!~") {
-		op := p.tok.text
-		p.advance()
-		n = &node{op: op, a: n, b: p.comparison()}
 	}
 	return n
 }
@@ -124,26 +115,6 @@ func (p *parser) concatenation() *node {
 	return n
 }
 
-func (p *parser) additive() *node {
-	n := p.multiplicative()
-	for p.is("+", "-") {
-		op := p.tok.text
-		p.advance()
-		n = &node{op: "arith", text: op, a: n, b: p.multiplicative()}
-	}
-	return n
-}
-
-func (p *parser) multiplicative() *node {
-	n := p.unary()
-	for p.is("*", "/", "%") {
-		op := p.tok.text
-		p.advance()
-		n = &node{op: "arith", text: op, a: n, b: p.unary(), line: p.tok.line}
-	}
-	return n
-}
-
 func (p *parser) unary() *node {
 	if p.is("!", "-", "+") {
 		defer p.deeper(operandFrame)()
@@ -164,7 +135,7 @@ func (p *parser) power() *node {
 		} else {
 			exponent = p.power()
 		}
-		return &node{op: "arith", text: "^", a: n, b: exponent}
+		return &node{op: "^", a: n, b: exponent}
 	}
 	return n
 }

@@ -1,7 +1,6 @@
 package awk
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -15,48 +14,37 @@ import (
 // builtinFunction is a function of awk itself.
 type builtinFunction struct {
 	least, most int // arguments; most -1: any number
-	run         func(*run, []*node) (value, error)
+	run         func(*run, []*node) value
 }
 
 var functions map[string]builtinFunction
 
 func init() {
 	number := func(f func(float64) float64) builtinFunction {
-		return builtinFunction{1, 1, func(r *run, args []*node) (value, error) {
-			v, err := r.eval(args[0])
-			return num(f(v.num())), err
-		}}
+		return builtinFunction{1, 1, func(r *run, args []*node) value { return num(f(r.eval(args[0]).num())) }}
 	}
 	// As C has it, a result that is no number is negative.
 	positive := func(name string, f func(float64) float64) builtinFunction {
-		return builtinFunction{1, 1, func(r *run, args []*node) (value, error) {
-			v, err := r.eval(args[0])
-			n := v.num()
-			if n < 0 && err == nil {
+		return builtinFunction{1, 1, func(r *run, args []*node) value {
+			n := r.eval(args[0]).num()
+			if n < 0 {
 				r.c.Errorf("%swarning: %s: received negative argument %s", r.where(), name, formatNumber(n, "%.6g"))
-				return num(math.Copysign(math.NaN(), -1)), nil
+				return num(math.Copysign(math.NaN(), -1))
 			}
-			return num(f(n)), err
+			return num(f(n))
 		}}
 	}
 	bits := func(f func(a, b uint64) uint64) builtinFunction {
-		return builtinFunction{2, -1, func(r *run, args []*node) (value, error) {
-			v, err := r.eval(args[0])
-			n := uint64(v.num())
+		return builtinFunction{2, -1, func(r *run, args []*node) value {
+			n := uint64(r.eval(args[0]).num())
 			for _, a := range args[1:] {
-				if err == nil {
-					v, err = r.eval(a)
-					n = f(n, uint64(v.num()))
-				}
+				n = f(n, uint64(r.eval(a).num()))
 			}
-			return num(float64(n)), err
+			return num(float64(n))
 		}}
 	}
 	mapped := func(f func(string) string) builtinFunction {
-		return builtinFunction{1, 1, func(r *run, args []*node) (value, error) {
-			v, err := r.eval(args[0])
-			return str(f(v.str(r.convfmt))), err
-		}}
+		return builtinFunction{1, 1, func(r *run, args []*node) value { return str(f(r.eval(args[0]).str(r.convfmt))) }}
 	}
 	functions = map[string]builtinFunction{
 		"sin": number(math.Sin), "cos": number(math.Cos), "exp": {1, 1, exp}, "log": positive("log", math.Log),
@@ -87,101 +75,67 @@ func (a *random) next() float64 {
 	return float64((z^z>>31)>>11) / (1 << 53)
 }
 
-// strs evaluates arguments as strings.
-func (r *run) strs(args ...*node) (list []string, err error) {
-	for _, a := range args {
-		v, err := r.eval(a)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v.str(r.convfmt))
-	}
-	return list, nil
+func atan2(r *run, args []*node) value {
+	a := r.eval(args[0]).num()
+	return num(math.Atan2(a, r.eval(args[1]).num()))
 }
 
-func atan2(r *run, args []*node) (value, error) {
-	a, err := r.eval(args[0])
-	if err != nil {
-		return a, err
+func exp(r *run, args []*node) value {
+	n := r.eval(args[0]).num()
+	e := math.Exp(n)
+	if math.IsInf(e, 0) && !math.IsInf(n, 0) {
+		r.c.Errorf("%swarning: exp: argument %s is out of range", r.where(), formatNumber(n, "%.6g"))
 	}
-	b, err := r.eval(args[1])
-	return num(math.Atan2(a.num(), b.num())), err
+	return num(e)
 }
 
-func exp(r *run, args []*node) (value, error) {
-	v, err := r.eval(args[0])
-	n := math.Exp(v.num())
-	if math.IsInf(n, 0) && !math.IsInf(v.num(), 0) && err == nil {
-		r.c.Errorf("%swarning: exp: argument %s is out of range", r.where(), formatNumber(v.num(), "%.6g"))
-	}
-	return num(n), err
-}
+func rand(r *run, _ []*node) value { return num(r.random.next()) }
 
-func rand(r *run, _ []*node) (value, error) { return num(r.random.next()), nil }
-
-func srand(r *run, args []*node) (value, error) {
+func srand(r *run, args []*node) value {
 	seed := float64(time.Now().Unix())
 	if len(args) > 0 {
-		v, err := r.eval(args[0])
-		if err != nil {
-			return v, err
-		}
-		seed = v.num()
+		seed = r.eval(args[0]).num()
 	}
-	old := r.seed
+	old := r.seed // the argument may have been another srand
 	r.seed, r.random = seed, random{math.Float64bits(seed)}
-	return num(old), nil
+	return num(old)
 }
 
 // array is an argument that has to be an array.
-func (r *run) array(n *node) (*array, error) {
+func (r *run) array(n *node) *array {
 	if n.op != "var" && n.op != "index" {
-		return nil, errors.New("an array is needed as an argument")
+		r.c.Throw("an array is needed as an argument")
 	}
 	return r.arrayOf(n)
 }
 
-func closeStream(r *run, args []*node) (value, error) {
-	s, err := r.strs(args[0])
-	if err != nil {
-		return value{}, err
-	}
-	return num(float64(r.streams.close(s[0]))), nil
+func closeStream(r *run, args []*node) value {
+	return num(float64(r.streams.close(r.eval(args[0]).str(r.convfmt))))
 }
 
-func system(r *run, args []*node) (value, error) {
-	s, err := r.strs(args[0])
+func system(r *run, args []*node) value {
+	p, err := r.streams.shell(r.eval(args[0]).str(r.convfmt), nil)
 	if err != nil {
-		return value{}, err
-	}
-	p, err := r.streams.shell(s[0], nil)
-	if err != nil {
-		return num(float64(command.NotStarted(err))), nil
+		return num(float64(command.NotStarted(err)))
 	}
 	status, ok := r.c.Wait(r.c.Ctx, p)
 	if !ok {
-		return value{}, command.ErrStopped
+		r.c.Check(command.ErrStopped)
 	}
-	return num(float64(status.Code())), nil
+	return num(float64(status.Code()))
 }
 
-func flush(r *run, args []*node) (value, error) {
+func flush(r *run, _ []*node) value {
 	r.streams.flush()
-	return num(0), nil
+	return num(0)
 }
 
-func systime(*run, []*node) (value, error) {
-	return num(float64(time.Now().Unix())), nil
-}
+func systime(*run, []*node) value { return num(float64(time.Now().Unix())) }
 
-func strftime(r *run, args []*node) (value, error) {
+func strftime(r *run, args []*node) value {
 	format, at, utc := "%a %b %e %H:%M:%S %Z %Y", time.Now(), false
 	for i, a := range args {
-		v, err := r.eval(a)
-		if err != nil {
-			return v, err
-		}
-		switch i {
+		switch v := r.eval(a); i {
 		case 0:
 			format = v.str(r.convfmt)
 		case 1:
@@ -193,51 +147,43 @@ func strftime(r *run, args []*node) (value, error) {
 	if at = at.In(r.c.Zone()); utc {
 		at = at.UTC()
 	}
-	return str(clock.Format(format, at)), nil
+	return str(clock.Format(format, at))
 }
 
-func mktime(r *run, args []*node) (value, error) {
-	s, err := r.strs(args[0])
-	if err != nil {
-		return value{}, err
-	}
+func mktime(r *run, args []*node) value {
 	var n [6]int
-	if got, _ := fmt.Sscan(s[0], &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]); got < 6 {
-		return num(-1), nil
+	if got, _ := fmt.Sscan(r.eval(args[0]).str(r.convfmt), &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]); got < 6 {
+		return num(-1)
 	}
-	return num(float64(time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, r.c.Zone()).Unix())), nil
+	return num(float64(time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], 0, r.c.Zone()).Unix()))
 }
 
-func strtonum(r *run, args []*node) (value, error) {
-	v, err := r.eval(args[0])
-	if err != nil || v.kind == numeric {
-		return v, err
-	}
-	s := strings.TrimSpace(v.s)
-	if len(s) > 1 && s[0] == '0' {
+func strtonum(r *run, args []*node) value {
+	v := r.eval(args[0])
+	if s := strings.TrimSpace(v.s); v.kind != numeric && len(s) > 1 && s[0] == '0' {
 		if n, err := strconv.ParseUint(strings.ToLower(s), 0, 64); err == nil {
-			return num(float64(n)), nil
+			return num(float64(n))
 		}
 	}
-	return num(v.num()), nil
+	return num(v.num())
 }
 
-func typeof(r *run, args []*node) (value, error) {
-	arr, v, err := r.either(args[0])
+func typeof(r *run, args []*node) value {
+	arr, v := r.either(args[0])
 	switch {
 	case arr != nil:
-		return str("array"), err
+		return str("array")
 	case v.kind == unset:
-		return str("untyped"), err
+		return str("untyped")
 	case v.kind == numeric:
-		return str("number"), err
+		return str("number")
 	case v.kind == input && v.numeric():
-		return str("strnum"), err
+		return str("strnum")
 	}
-	return str("string"), err
+	return str("string")
 }
 
-func isArray(r *run, args []*node) (value, error) {
-	arr, _, err := r.either(args[0])
-	return boolean(arr != nil), err
+func isArray(r *run, args []*node) value {
+	arr, _ := r.either(args[0])
+	return boolean(arr != nil)
 }

@@ -3,7 +3,7 @@ package awk
 import (
 	"bufio"
 	"errors"
-	"fmt"
+	"io"
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
@@ -13,11 +13,10 @@ import (
 
 // stream is a file or a pipe that the program opened by name.
 type stream struct {
-	w      *bufio.Writer
-	in     *reader
-	close  func()
-	child  *kernel.Process
-	shared bool // standard output or error
+	w     *bufio.Writer
+	in    *reader
+	close func()
+	child *kernel.Process
 }
 
 // streamCost is what an open stream takes.
@@ -32,41 +31,44 @@ type streams struct {
 // maxStreams bounds the files and pipes that a program has open.
 const maxStreams = 500
 
-func (s *streams) add(name string, o *stream) error {
+func (s *streams) add(name string, o *stream) {
 	if len(s.open) >= maxStreams {
-		return fmt.Errorf("more than %d files are open", maxStreams)
+		s.c.Throw("more than %d files are open", maxStreams)
 	}
 	s.open[name] = o
-	return s.hold(streamCost)
+	s.hold(streamCost)
 }
 
 // output opens what print writes to.
-func (s *streams) output(how, name string) (*bufio.Writer, error) {
+func (s *streams) output(how, name string) *bufio.Writer {
 	if o := s.open[name]; o != nil && o.w != nil {
-		return o.w, nil
+		return o.w
 	}
-	switch name {
-	case "":
-		return nil, fmt.Errorf("expression for `%s' redirection has null string value", how)
-	case "/dev/stdout", "-":
-		return s.c.Out, nil
-	case "/dev/stderr":
-		w := bufio.NewWriterSize(s.c.Process.Stderr(s.c.Ctx), 256)
-		return w, s.add(name, &stream{w: w, shared: true, close: func() {}})
+	o := &stream{}
+	switch {
+	case name == "":
+		s.c.Throw("expression for `%s' redirection has null string value", how)
+	case name == "/dev/stdout" || name == "-":
+		return s.c.Out
+	case name == "/dev/stderr":
+		o.w, o.close = bufio.NewWriterSize(s.c.Process.Stderr(s.c.Ctx), 256), func() {}
+	case how == "|":
+		var f *command.File
+		f, o.child = s.pipe(name, 0)
+		o.w, o.close = command.NewWriter(f), func() { f.Close() }
+	default:
+		flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
+		if how == ">>" {
+			flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
+		}
+		f, err := s.c.OpenFile(name, flags, 0o666)
+		if err != nil {
+			s.c.Throw("cannot redirect to `%s': %s", name, command.Text(err))
+		}
+		o.w, o.close = command.NewWriter(f), func() { f.Close() }
 	}
-	if how == "|" {
-		return s.pipeTo(name)
-	}
-	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
-	if how == ">>" {
-		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
-	}
-	f, err := s.c.OpenFile(name, flags, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("cannot redirect to `%s': %s", name, command.Text(err))
-	}
-	w := command.NewWriter(f)
-	return w, s.add(name, &stream{w: w, close: func() { f.Close() }})
+	s.add(name, o)
+	return o.w
 }
 
 func (s *streams) shell(line string, files map[int]*memfs.File) (*kernel.Process, error) {
@@ -74,37 +76,40 @@ func (s *streams) shell(line string, files map[int]*memfs.File) (*kernel.Process
 	return s.c.Start(command.Child{Args: []string{"sh", "-c", line}, Files: files})
 }
 
-func (s *streams) pipeTo(line string) (*bufio.Writer, error) {
+// pipe starts a command whose standard input (0) or output (1) is a pipe, and returns
+// the other end of it.
+func (s *streams) pipe(line string, fd int) (*command.File, *kernel.Process) {
 	rd, wr, e := s.c.FS.Pipe(0)
-	if e != abi.OK {
-		return nil, e
+	s.c.Check(e.Err())
+	theirs, ours := rd, wr
+	if fd == 1 {
+		theirs, ours = wr, rd
 	}
-	p, err := s.shell(line, map[int]*memfs.File{0: rd})
-	rd.Close()
+	p, err := s.shell(line, map[int]*memfs.File{fd: theirs})
+	theirs.Close()
 	if err != nil {
-		wr.Close()
-		return nil, fmt.Errorf("cannot run %s (%s)", line, command.Text(err))
+		ours.Close()
+		s.c.Throw("cannot run %s (%s)", line, command.Text(err))
 	}
-	w := command.NewWriter(s.c.Wrap(wr))
-	return w, s.add(line, &stream{w: w, child: p, close: func() { wr.Close() }})
+	return s.c.Wrap(ours), p
 }
 
-func (s *streams) pipeFrom(line string) (*reader, error) {
-	if o := s.open[line]; o != nil && o.in != nil {
+// from opens what getline reads: a file, or with the operator | the output of a command.
+func (s *streams) from(how, name string) (*reader, error) {
+	if o := s.open[name]; o != nil && o.in != nil {
 		return o.in, nil
 	}
-	rd, wr, e := s.c.FS.Pipe(0)
-	if e != abi.OK {
-		return nil, e
+	o := &stream{}
+	var f io.ReadCloser
+	var err error
+	if how == "|" {
+		f, o.child = s.pipe(name, 1)
+	} else if f, err = s.c.Open(name); err != nil {
+		return nil, err
 	}
-	p, err := s.shell(line, map[int]*memfs.File{1: wr})
-	wr.Close()
-	if err != nil {
-		rd.Close()
-		return nil, fmt.Errorf("cannot run %s (%s)", line, command.Text(err))
-	}
-	in := s.reader(s.c.Wrap(rd))
-	return in, s.add(line, &stream{in: in, child: p, close: func() { rd.Close() }})
+	o.in, o.close = s.reader(f), func() { f.Close() }
+	s.add(name, o)
+	return o.in, nil
 }
 
 // flush writes out all buffers.
@@ -145,42 +150,18 @@ func (s *streams) closeAll() {
 }
 
 // print is print and printf.
-func (r *run) print(n *node) error {
-	if err := r.tick(); err != nil {
-		return err
-	}
+func (r *run) print(n *node) {
+	r.tick()
 	out := r.c.Out
-	values := make([]value, 0, 8)
-	for _, e := range n.list {
-		v, err := r.eval(e)
-		if err != nil {
-			return err
-		}
-		values = append(values, v)
-	}
-	how := n.text
+	values := r.values(n.list)
 	if n.a != nil {
-		name, err := r.eval(n.a)
-		if err != nil {
-			return err
-		}
-		if out, err = r.streams.output(how, name.str(r.convfmt)); err != nil {
-			return err
-		}
+		out = r.streams.output(n.text, r.eval(n.a).str(r.convfmt))
 	}
 	if n.op == "printf" {
-		s, err := r.sprintf(values)
-		if err != nil {
-			return err
-		}
-		out.WriteString(s)
+		out.WriteString(r.sprintf(values))
 	} else {
 		if len(n.list) == 0 {
-			line, err := r.record.line()
-			if err != nil {
-				return err
-			}
-			out.WriteString(line)
+			out.WriteString(r.record.line())
 		}
 		for i, v := range values {
 			if i > 0 {
@@ -191,65 +172,51 @@ func (r *run) print(n *node) error {
 		out.WriteString(r.globals[varORS].v.str(r.convfmt))
 	}
 	if n.a != nil && out.Buffered() > 0 && out.Size() == 256 { // standard error
-		return out.Flush()
+		r.c.Check(out.Flush())
+		return
 	}
-	_, err := out.Write(nil)
-	if err != nil && out != r.c.Out {
-		return fmt.Errorf("write error: %s", command.Text(err))
+	if _, err := out.Write(nil); err != nil && out != r.c.Out {
+		r.c.Throw("write error: %s", command.Text(err))
 	}
-	return nil
+}
+
+// values evaluates expressions.
+func (r *run) values(list []*node) []value {
+	values := make([]value, 0, 8)
+	for _, e := range list {
+		values = append(values, r.eval(e))
+	}
+	return values
 }
 
 // getline reads a record in one of its forms.
-func (r *run) getline(n *node) (value, error) {
-	if err := r.tick(); err != nil {
-		return value{}, err
-	}
+func (r *run) getline(n *node) value {
+	r.tick()
 	var s string
 	var ok bool
 	var err error
-	switch n.text {
-	case "":
+	if n.text == "" {
 		s, ok, err = r.input.read()
-	default:
-		name, e := r.eval(n.a)
-		if e != nil {
-			return name, e
-		}
+	} else {
 		var in *reader
-		if n.text == "|" {
-			in, err = r.streams.pipeFrom(name.str(r.convfmt))
-		} else if in, err = r.streams.fileFrom(name.str(r.convfmt)); err != nil {
-			return num(-1), nil
+		if in, err = r.streams.from(n.text, r.eval(n.a).str(r.convfmt)); err == nil {
+			s, ok, err = in.record(r)
 		}
-		if err != nil {
-			return value{}, err
-		}
-		if s, ok, err = in.record(r); err == nil && ok && n.text == "|" {
+		if err == nil && ok && n.text == "|" {
 			r.globals[varNR].v = num(r.globals[varNR].v.num() + 1)
 		}
 	}
 	switch {
 	case errors.Is(err, command.ErrStopped):
-		return value{}, err
+		r.c.Check(err)
 	case err != nil:
-		return num(-1), nil
+		return num(-1)
 	case !ok:
-		return num(0), nil
+		return num(0)
 	case n.b != nil:
-		return num(1), r.assign(n.b, value{kind: input, s: s})
+		r.assign(n.b, value{kind: input, s: s})
+	default:
+		r.record.set(s)
 	}
-	return num(1), r.record.set(s)
-}
-
-func (s *streams) fileFrom(name string) (*reader, error) {
-	if o := s.open[name]; o != nil && o.in != nil {
-		return o.in, nil
-	}
-	f, err := s.c.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	in := s.reader(f)
-	return in, s.add(name, &stream{in: in, close: func() { f.Close() }})
+	return num(1)
 }

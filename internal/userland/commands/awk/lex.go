@@ -78,7 +78,7 @@ var puncts = []string{
 	"{", "}", "(", ")", "[", "]", ";", ",", "+", "-", "*", "/", "%", "^", "!", ">", "<", "|", "?", ":", "~", "$", "=",
 }
 
-func (l *lexer) next() (token, error) {
+func (l *lexer) next() token {
 	for l.at < len(l.src) {
 		l.start = l.at
 		switch ch := l.src[l.at]; {
@@ -98,7 +98,7 @@ func (l *lexer) next() (token, error) {
 			l.at++
 			t := l.token(newline, "\n")
 			l.line++
-			return t, nil
+			return t
 		case ch == '"':
 			return l.str()
 		case ch >= '0' && ch <= '9' || ch == '.' && l.at+1 < len(l.src) && l.src[l.at+1] >= '0' && l.src[l.at+1] <= '9':
@@ -110,9 +110,9 @@ func (l *lexer) next() (token, error) {
 				}
 			}
 			l.at += n
-			return l.token(number, l.src[l.at-n:l.at]), nil
+			return l.token(number, l.src[l.at-n:l.at])
 		case regex.WordByte(ch) && (ch < '0' || ch > '9'):
-			return l.name(), nil
+			return l.name()
 		case ch == '/' && l.regexAllowed():
 			return l.regex()
 		default:
@@ -125,17 +125,17 @@ func (l *lexer) next() (token, error) {
 					case "**=":
 						p = "^="
 					}
-					return l.token(punct, p), nil
+					return l.token(punct, p)
 				}
 			}
 			if ch == '@' {
-				return token{}, &mistake{l.line, l.at, "@ (of @include, @load and calls of functions by name) is not available in this sandbox"}
+				panic(&mistake{l.line, l.at, "@ (of @include, @load and calls of functions by name) is not available in this sandbox"})
 			}
-			return token{}, &mistake{l.line, l.at, fmt.Sprintf("invalid char '%c' in expression", ch)}
+			panic(&mistake{l.line, l.at, fmt.Sprintf("invalid char '%c' in expression", ch)})
 		}
 	}
 	l.start = l.at
-	return l.token(endOfInput, "end of program"), nil
+	return l.token(endOfInput, "end of program")
 }
 
 func (l *lexer) name() token {
@@ -155,12 +155,12 @@ func (l *lexer) name() token {
 	return l.token(identifier, name)
 }
 
-func (l *lexer) str() (token, error) {
+func (l *lexer) str() token {
 	var b strings.Builder
 	for l.at++; l.at < len(l.src) && l.src[l.at] != '"'; {
 		switch l.src[l.at] {
 		case '\n':
-			return token{}, &mistake{l.line, l.start, "unterminated string"}
+			panic(&mistake{l.line, l.start, "unterminated string"})
 		case '\\':
 			if strings.HasPrefix(l.src[l.at:], "\\\n") {
 				l.at += 2
@@ -176,10 +176,10 @@ func (l *lexer) str() (token, error) {
 		}
 	}
 	if l.at >= len(l.src) {
-		return token{}, &mistake{l.line, l.start, "unterminated string"}
+		panic(&mistake{l.line, l.start, "unterminated string"})
 	}
 	l.at++
-	return l.token(stringLiteral, b.String()), nil
+	return l.token(stringLiteral, b.String())
 }
 
 // unescape reads an escape of a string. Those that mean nothing stay, so that
@@ -195,14 +195,14 @@ func unescape(s string) (string, int) {
 	return text, n
 }
 
-func (l *lexer) regex() (token, error) {
+func (l *lexer) regex() token {
 	var b strings.Builder
 	unclosed := false
 	for l.at++; l.at < len(l.src); l.at++ {
 		ch := l.src[l.at]
 		switch {
 		case ch == '\n':
-			return token{}, &mistake{l.line, l.start + 1, "unterminated regexp"}
+			panic(&mistake{l.line, l.start + 1, "unterminated regexp"})
 		case ch == '\\' && l.at+1 < len(l.src):
 			l.at++
 			if l.src[l.at] != '/' {
@@ -219,9 +219,9 @@ func (l *lexer) regex() (token, error) {
 			unclosed = true
 		case ch == '/':
 			l.at++
-			return l.token(regexLiteral, b.String()), nil
+			return l.token(regexLiteral, b.String())
 		}
 		b.WriteByte(ch)
 	}
-	return token{}, &mistake{l.line, l.start + 1, "unterminated regexp"}
+	panic(&mistake{l.line, l.start + 1, "unterminated regexp"})
 }

@@ -18,55 +18,44 @@ type memory struct {
 const memoryStep = 1 << 20
 
 // hold changes what is held by n bytes.
-func (m *memory) hold(n int64) error {
+func (m *memory) hold(n int64) {
 	m.held += n
-	err := m.settle()
-	if err != nil {
-		m.held -= n
-	}
-	return err
+	m.settle()
 }
 
 // room charges n bytes until the statement ends.
-func (m *memory) room(n int) error {
+func (m *memory) room(n int) {
 	m.transient += int64(n)
-	err := m.settle()
-	if err != nil {
-		m.transient -= int64(n)
-	}
-	return err
+	m.settle()
 }
 
 // settle has what is used charged.
-func (m *memory) settle() error {
+func (m *memory) settle() {
 	switch missing := m.held + m.transient - m.charged; {
 	case missing > 0:
 		missing = (missing + memoryStep - 1) / memoryStep * memoryStep
-		if err := m.c.Reserve(missing); err != nil {
-			return err
-		}
+		m.c.Check(m.c.Reserve(missing))
 		m.charged += missing
 	case missing < -8*memoryStep:
 		m.c.Release(-missing)
 		m.charged += missing
 	}
-	return nil
 }
+
+// enter counts a level of a recursion, which ends with c.Leave(frame).
+func (m *memory) enter() { m.c.Check(m.c.Enter(frame)) }
 
 // set assigns to a variable or an element, whose bytes were charged. A string of the
 // input is copied: it would keep the record that it is a part of.
-func (m *memory) set(to *value, charged *int, v value) error {
+func (m *memory) set(to *value, charged *int, v value) {
 	if grown := len(v.s) - *charged; grown != 0 {
-		if err := m.hold(int64(grown)); err != nil {
-			return err
-		}
+		m.hold(int64(grown))
 		*charged = len(v.s)
 	}
 	if v.kind == input {
 		v.s = strings.Clone(v.s)
 	}
 	*to = v
-	return nil
 }
 
 // drop gives back what an array holds, unless a function that is running has it as a
@@ -88,7 +77,7 @@ func (m *memory) empty(a *array) {
 
 // forget gives back what an element holds.
 func (m *memory) forget(key string, e *entry) {
-	m.hold(-int64(len(key) + entryCost + e.charged)) // which cannot fail
+	m.hold(-int64(len(key) + entryCost + e.charged))
 	e.charged = 0
 	if e.sub != nil && e.sub.users == 0 {
 		m.drop(e.sub)

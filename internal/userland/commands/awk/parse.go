@@ -55,13 +55,7 @@ func parseAwk(c *command.Call, src string) (prog *program, err error) {
 	return p.prog, nil
 }
 
-func (p *parser) advance() {
-	t, err := p.lex.next()
-	if err != nil {
-		panic(err.(*mistake))
-	}
-	p.tok = t
-}
+func (p *parser) advance() { p.tok = p.lex.next() }
 
 func (p *parser) fail(format string, args ...any) {
 	panic(&mistake{p.tok.line, -1, fmt.Sprintf(format, args...)})

@@ -40,17 +40,13 @@ func (a *reader) record(r *run) (string, bool, error) {
 		return a.paragraph()
 	}
 	var re regex.Pattern
-	var err error
 	switch {
 	case r.rs == "":
-		re, err = r.regex("\n\n+")
+		re = r.regex("\n\n+")
 	case len(r.rs) == 1:
 		re = regex.Fixed(r.rs)
 	default:
-		re, err = r.regex(r.rs)
-	}
-	if err != nil {
-		return "", false, err
+		re = r.regex(r.rs)
 	}
 	for {
 		if found := re.FindAllSubmatchIndex(a.rest, 1); found != nil && found[0][1] > found[0][0] && (found[0][1] < len(a.rest) || a.eof) {
@@ -72,9 +68,7 @@ func (a *reader) record(r *run) (string, bool, error) {
 		buf := make([]byte, command.CopySize)
 		n, err := a.r.Read(buf)
 		if len(a.rest) > 1<<20 {
-			if err := r.c.Room(2 * len(a.rest)); err != nil {
-				return "", false, err
-			}
+			r.c.Check(r.c.Room(2 * len(a.rest)))
 		}
 		a.rest = append(a.rest[:len(a.rest):len(a.rest)], buf[:n]...)
 		if a.eof = err == io.EOF; err != nil && !a.eof {
@@ -137,21 +131,24 @@ func (in *inputs) read() (string, bool, error) {
 			r.globals[varFNR].v = num(r.globals[varFNR].v.num() + 1)
 			return s, ok, err
 		}
-		if err := in.end(); err != nil {
-			return "", false, err
-		}
+		in.end()
 	}
 	return "", false, nil
 }
 
 // end ends the current file, after the rules ENDFILE.
-func (in *inputs) end() error {
-	if in.cur == nil {
-		return nil
+func (in *inputs) end() {
+	if in.cur != nil {
+		in.leave(in.r.blocks(in.r.prog.endFile))
+		in.skip()
 	}
-	err := in.r.blocks(in.r.prog.endFile)
-	in.skip()
-	return err
+}
+
+// leave has the program go where a rule for files sends it.
+func (in *inputs) leave(to flow) {
+	if to != onward {
+		in.r.c.Check(left{to})
+	}
 }
 
 // skip ends the current file.
@@ -211,15 +208,15 @@ func (in *inputs) start(name string, f io.ReadCloser, failed error) error {
 	if failed != nil {
 		r.globals[varERRNO].v = str(command.Text(failed))
 	}
-	err := r.blocks(r.prog.beginFile)
-	switch {
-	case err == errNextFile:
+	switch went := r.blocks(r.prog.beginFile); {
+	case went == nextFile:
 		in.skip()
-		return nil
-	case err == nil && failed != nil:
+	case went == onward && failed != nil:
 		return &missingFile{name, command.Text(failed)}
+	default:
+		in.leave(went)
 	}
-	return err
+	return nil
 }
 
 // missingFile is an operand that cannot be read.

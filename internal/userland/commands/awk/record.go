@@ -1,7 +1,6 @@
 package awk
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -31,76 +30,65 @@ type record struct {
 const valueCost = 40
 
 // set sets $0.
-func (f *record) set(s string) error {
+func (f *record) set(s string) {
 	f.text, f.split, f.stale, f.assigned = s, false, false, 0
-	return f.charge()
+	f.charge()
 }
 
 // charge has charged what the record takes now.
-func (f *record) charge() error {
+func (f *record) charge() {
 	now := int64(len(f.text) + valueCost*cap(f.fields) + f.assigned)
-	if now == f.charged {
-		return nil
-	}
-	err := f.hold(now - f.charged)
-	if err == nil {
-		f.charged = now
-	}
-	return err
+	f.hold(now - f.charged)
+	f.charged = now
 }
 
 // splitFields splits the record when a field is asked for.
-func (f *record) splitFields() (err error) {
+func (f *record) splitFields() {
 	if f.split {
-		return nil
+		return
 	}
 	f.split = true
 	switch {
 	case f.fpat != nil:
-		f.fields, err = f.matched(f.text, f.fields[:0])
+		f.fields = f.matched(f.text, f.fields[:0])
 	case f.widths != nil:
 		f.fields = f.measured(f.text, f.fields[:0])
 	default:
-		f.fields, err = f.cut(f.text, f.fs, f.fsExpr, f.rs == "", f.fields[:0])
+		f.fields = f.cut(f.text, f.fs, f.fsExpr, f.rs == "", f.fields[:0])
 	}
 	*f.nf = num(float64(len(f.fields)))
-	if err == nil {
-		err = f.charge()
-	}
-	return err
+	f.charge()
 }
 
 // matched appends to out what matches FPAT: an empty match only where no field ends.
-func (f *record) matched(s string, out []value) ([]value, error) {
-	found, err := f.findAll(f.fpat, s, -1)
+func (f *record) matched(s string, out []value) []value {
 	end := -1
-	for _, m := range found {
+	for _, m := range f.findAll(f.fpat, s, -1) {
 		if m[1] > m[0] || m[0] != end {
-			if out, err = f.push(out, s[m[0]:m[1]]); err != nil {
-				return out, err
-			}
+			out = f.push(out, s[m[0]:m[1]])
 		}
 		end = m[1]
 	}
-	return out, err
+	return out
 }
 
 // push appends a field.
-func (m *memory) push(out []value, s string) ([]value, error) {
+func (m *memory) push(out []value, s string) []value {
 	if len(out) == cap(out) {
-		if err := m.room(2 * valueCost * len(out)); err != nil {
-			return out, err
-		}
+		m.room(2 * valueCost * len(out))
 	}
-	return append(out, value{kind: input, s: s}), nil
+	return append(out, value{kind: input, s: s})
 }
 
 // findAll returns up to n matches of a pattern in a string, all if n is negative.
-func (m *memory) findAll(p regex.Pattern, s string, n int) ([][]int, error) {
-	if err := m.room(len(s)); err != nil {
-		return nil, err
-	}
-	return regex.FindAll(p, []byte(s), n, m.room)
+func (m *memory) findAll(p regex.Pattern, s string, n int) [][]int {
+	m.room(len(s))
+	found, err := regex.FindAll(p, []byte(s), n, func(n int) error {
+		m.room(n)
+		return nil
+	})
+	m.c.Check(err)
+	return found
 }
 
 // width is that of a field in characters, after those that are skipped before it.
@@ -143,12 +131,7 @@ func (f *record) measured(s string, out []value) []value {
 }
 
 // cut splits a string at a separator as FS does and appends the parts to out.
-func (f *settings) cut(s, fs string, expr regex.Pattern, paragraph bool, out []value) ([]value, error) {
-	var err error
-	add := func(part string) bool {
-		out, err = f.push(out, part)
-		return err == nil
-	}
+func (f *settings) cut(s, fs string, expr regex.Pattern, paragraph bool, out []value) []value {
 	switch {
 	case fs == " ":
 		for i := 0; i < len(s); {
@@ -159,72 +142,51 @@ func (f *settings) cut(s, fs string, expr regex.Pattern, paragraph bool, out []v
 			for i < len(s) && s[i] != ' ' && s[i] != '\t' && s[i] != '\n' {
 				i++
 			}
-			if i > start && !add(s[start:i]) {
-				return out, err
+			if i > start {
+				out = f.push(out, s[start:i])
 			}
 		}
+		return out
 	case s == "":
+		return out
 	case fs == "" && expr == nil:
 		for s != "" {
 			_, n := utf8.DecodeRuneInString(s)
-			if !add(s[:n]) {
-				return out, err
-			}
-			s = s[n:]
+			out, s = f.push(out, s[:n]), s[n:]
 		}
+		return out
 	case expr == nil && len(fs) == 1 && fs != `\` && !paragraph:
-		for {
-			at := strings.IndexByte(s, fs[0])
-			if at < 0 {
-				break
-			}
-			if !add(s[:at]) {
-				return out, err
-			}
-			s = s[at+1:]
+		for at := strings.IndexByte(s, fs[0]); at >= 0; at = strings.IndexByte(s, fs[0]) {
+			out, s = f.push(out, s[:at]), s[at+1:]
 		}
-		add(s)
-	default:
-		if expr == nil {
-			source := fs
-			if len(fs) == 1 {
-				source = "[" + fs + "]"
-			}
-			if paragraph {
-				source = "(" + source + ")|\n"
-			}
-			if expr, err = f.regex(source); err != nil {
-				return out, err
-			}
-		}
-		end := 0
-		found, failed := f.findAll(expr, s, -1)
-		if failed != nil {
-			return out, failed
-		}
-		for _, m := range found {
-			if m[1] > m[0] {
-				if !add(s[end:m[0]]) {
-					return out, err
-				}
-				end = m[1]
-			}
-		}
-		add(s[end:])
+		return f.push(out, s)
 	}
-	return out, err
+	if expr == nil {
+		source := fs
+		if len(fs) == 1 {
+			source = "[" + fs + "]"
+		}
+		if paragraph {
+			source = "(" + source + ")|\n"
+		}
+		expr = f.regex(source)
+	}
+	end := 0
+	for _, m := range f.findAll(expr, s, -1) {
+		if m[1] > m[0] {
+			out = f.push(out, s[end:m[0]])
+			end = m[1]
+		}
+	}
+	return f.push(out, s[end:])
 }
 
 // setNF changes the number of fields.
-func (f *record) setNF(n int) error {
-	if err := f.splitFields(); err != nil {
-		return err
-	}
+func (f *record) setNF(n int) {
+	f.splitFields()
 	n = max(0, min(n, maxFields))
 	if n > cap(f.fields) {
-		if err := f.room(2 * valueCost * n); err != nil {
-			return err
-		}
+		f.room(2 * valueCost * n)
 	}
 	for len(f.fields) < n {
 		f.fields = append(f.fields, value{})
@@ -233,60 +195,53 @@ func (f *record) setNF(n int) error {
 	f.fields = f.fields[:n]
 	f.stale = true
 	*f.nf = num(float64(n))
-	return f.charge()
+	f.charge()
 }
 
 // maxFields bounds the fields of a record.
 const maxFields = 1 << 20
 
 // line returns $0, joined from the fields if one was changed.
-func (f *record) line() (string, error) {
+func (f *record) line() string {
 	if !f.stale {
-		return f.text, nil
+		return f.text
 	}
 	parts, size := make([]string, len(f.fields)), 0
 	for i, v := range f.fields {
 		parts[i] = v.str(f.convfmt)
 		size += len(parts[i]) + len(f.ofs)
 	}
-	if err := f.room(size); err != nil {
-		return "", err
-	}
+	f.room(size)
 	f.text, f.stale = strings.Join(parts, f.ofs), false
-	return f.text, f.charge()
+	f.charge()
+	return f.text
 }
 
-func (f *record) field(n int) (value, error) {
+func (f *record) field(n int) value {
 	switch {
 	case n < 0:
-		return value{}, fmt.Errorf("attempt to access field %d", n)
+		f.c.Throw("attempt to access field %d", n)
 	case n == 0:
-		s, err := f.line()
-		return value{kind: input, s: s}, err
+		return value{kind: input, s: f.line()}
 	}
-	if err := f.splitFields(); err != nil || n > len(f.fields) {
-		return value{kind: input}, err
+	f.splitFields()
+	if n > len(f.fields) {
+		return value{kind: input}
 	}
-	return f.fields[n-1], nil
+	return f.fields[n-1]
 }
 
-func (f *record) setField(n int, v value) error {
+func (f *record) setField(n int, v value) {
 	switch {
 	case n < 0 || n > maxFields:
-		return fmt.Errorf("invalid field index $%d", n)
+		f.c.Throw("invalid field index $%d", n)
 	case n == 0:
-		return f.set(v.str(f.convfmt))
+		f.set(v.str(f.convfmt))
+		return
 	}
-	if err := f.splitFields(); err != nil {
-		return err
-	}
+	f.splitFields()
 	if n > len(f.fields) {
-		if err := f.setNF(n); err != nil {
-			return err
-		}
-	}
-	if v.kind == numeric {
-		v = value{kind: numeric, n: v.n}
+		f.setNF(n)
 	}
 	f.fields[n-1], f.stale = v, true
 	if f.assigned += len(v.s); f.assigned > 1<<20 {
@@ -295,5 +250,5 @@ func (f *record) setField(n int, v value) error {
 			f.assigned += len(field.s)
 		}
 	}
-	return f.charge()
+	f.charge()
 }

@@ -2,22 +2,23 @@ package awk
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"coderunner/internal/order"
 	"coderunner/internal/userland/commands/command"
 )
 
 // sortKeys orders the keys of an array as gawk does: how is one of its own orders, or a
 // function of the program that compares two elements.
-func (r *run) sortKeys(how string, arr *array, keys []string) error {
+func (r *run) sortKeys(how string, arr *array, keys []string) {
 	if how == "" || how == "@unsorted" {
-		return nil
+		return
 	}
 	if f := r.prog.functions[how]; f != nil {
-		return r.sortCalling(f, arr, keys)
+		r.sortCalling(f, arr, keys)
+		return
 	}
 	name, down := strings.CutSuffix(how, "_desc")
 	compare := map[string]func(a, b string) int{
@@ -28,7 +29,7 @@ func (r *run) sortKeys(how string, arr *array, keys []string) error {
 		"@val_type": func(a, b string) int { return r.byType(arr.m[a].v, arr.m[b].v) },
 	}[strings.TrimSuffix(name, "_asc")]
 	if compare == nil {
-		return fmt.Errorf("sort comparison function `%s' is not defined", how)
+		r.c.Throw("sort comparison function `%s' is not defined", how)
 	}
 	slices.SortStableFunc(keys, func(a, b string) int {
 		if down {
@@ -36,13 +37,12 @@ func (r *run) sortKeys(how string, arr *array, keys []string) error {
 		}
 		return compare(a, b)
 	})
-	return nil
 }
 
 // sortCalling orders keys by a function of their indexes and values.
-func (r *run) sortCalling(f *function, arr *array, keys []string) (failed error) {
+func (r *run) sortCalling(f *function, arr *array, keys []string) {
 	slices.SortStableFunc(keys, func(a, b string) int {
-		if failed != nil || !arr.has(a) || !arr.has(b) {
+		if !arr.has(a) || !arr.has(b) {
 			return 0
 		}
 		// As C's sort asks: whether the former is greater. Many functions return 1 or 0 only.
@@ -51,13 +51,8 @@ func (r *run) sortCalling(f *function, arr *array, keys []string) (failed error)
 		for len(args) < len(f.params) {
 			args = append(args, &cell{})
 		}
-		v, err := r.invoke(f, args[:len(f.params)])
-		if err != nil {
-			failed = err
-		}
-		return compareFloat(0, v.num())
+		return compareFloat(0, r.invoke(f, args[:len(f.params)]).num())
 	})
-	return failed
 }
 
 // byType orders numbers before strings.
@@ -73,34 +68,21 @@ func (r *settings) byType(a, b value) int {
 	return cmp.Compare(a.str(r.convfmt), b.str(r.convfmt))
 }
 
-func asort(r *run, args []*node) (value, error)  { return r.asort(args, false) }
-func asorti(r *run, args []*node) (value, error) { return r.asort(args, true) }
+func asort(r *run, args []*node) value  { return r.asort(args, false) }
+func asorti(r *run, args []*node) value { return r.asort(args, true) }
 
-func (r *run) asort(args []*node, index bool) (value, error) {
-	from, err := r.array(args[0])
-	if err != nil {
-		return value{}, err
-	}
+func (r *run) asort(args []*node, index bool) value {
+	from := r.array(args[0])
 	to := from
 	if len(args) > 1 {
-		if to, err = r.array(args[1]); err != nil {
-			return value{}, err
-		}
+		to = r.array(args[1])
 	}
-	if err := r.room((16 + 64) * len(from.m)); err != nil {
-		return value{}, err
-	}
+	r.room((16 + 64) * len(from.m))
 	keys := from.list()
 	how := ""
 	if len(args) > 2 {
-		v, err := r.eval(args[2])
-		if err != nil {
-			return value{}, err
-		}
-		how = v.str(r.convfmt)
-		if err := r.sortKeys(how, from, keys); err != nil {
-			return value{}, err
-		}
+		how = r.eval(args[2]).str(r.convfmt)
+		r.sortKeys(how, from, keys)
 	}
 	var sorted []entry
 	for _, k := range keys {
@@ -111,7 +93,7 @@ func (r *run) asort(args []*node, index bool) (value, error) {
 		}
 	}
 	if how == "" {
-		slices.SortStableFunc(sorted, func(a, b entry) int {
+		order.Stably(sorted, func(a, b entry) int {
 			return cmp.Or(command.Btoi(a.sub != nil)-command.Btoi(b.sub != nil), r.byType(a.v, b.v))
 		})
 	}
@@ -121,10 +103,8 @@ func (r *run) asort(args []*node, index bool) (value, error) {
 	to.clear()
 	for i, s := range sorted {
 		key := strconv.Itoa(i + 1)
-		if err := r.put(to, key, s.v); err != nil {
-			return value{}, err
-		}
+		r.put(to, key, s.v)
 		to.m[key].sub = s.sub
 	}
-	return num(float64(len(sorted))), nil
+	return num(float64(len(sorted)))
 }

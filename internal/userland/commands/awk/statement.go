@@ -1,25 +1,61 @@
 package awk
 
-import (
-	"coderunner/internal/userland/commands/command"
+import "errors"
+
+// flow is where a program goes after a statement.
+type flow int
+
+const (
+	onward flow = iota // to the next statement
+	broken
+	continued
+	nextRecord
+	nextFile
+	returned
+	exited
 )
 
+// misplaced are the messages for statements outside of what they are for.
+var misplaced = map[flow]string{
+	broken:     "`break' is not allowed outside a loop or switch",
+	continued:  "`continue' is not allowed outside a loop",
+	nextRecord: "`next' used in BEGIN or END action",
+	nextFile:   "`nextfile' used in BEGIN or END action",
+}
+
+// left is thrown where a function that an expression calls leaves more than itself.
+type left struct{ to flow }
+
+func (l left) Error() string { return misplaced[l.to] }
+
+// top runs statements outside of all others and returns where they go, also from within
+// a function.
+func (r *run) top(f func() flow) (went flow) {
+	transient := r.transient
+	err := r.c.Catch(func() { went = f() })
+	if l := (left{}); errors.As(err, &l) {
+		r.frame, r.transient = nil, transient
+		return l.to
+	}
+	r.c.Check(err)
+	return went
+}
+
 // block runs statements.
-func (r *run) block(list []*node) error {
+func (r *run) block(list []*node) flow {
 	for _, n := range list {
-		if err := r.statement(n); err != nil {
-			return err
+		if went := r.statement(n); went != onward {
+			return went
 		}
 	}
-	return nil
+	return onward
 }
 
 // tick looks now and then whether the program should end.
-func (r *run) tick() error {
-	if r.steps++; r.steps&0x3ff == 0 && r.c.Stopped() {
-		return command.ErrStopped
+func (r *run) tick() {
+	if r.steps++; r.steps&0x3ff == 0 {
+		r.c.Proceed()
 	}
-	return nil
 }
 
 // frame is what a level of statements or of expressions takes of the stack at most,
@@ -27,31 +63,24 @@ func (r *run) tick() error {
 const frame = 2 << 10
 
 // statement runs a statement. What its expressions have made is gone at its end.
-func (r *run) statement(n *node) error {
-	if err := r.c.Enter(frame); err != nil {
-		return err
-	}
+func (r *run) statement(n *node) flow {
+	r.enter()
 	transient := r.transient
-	err := r.execute(n)
+	went := r.execute(n)
 	r.transient = transient
 	r.c.Leave(frame)
-	return err
+	return went
 }
 
-func (r *run) execute(n *node) error {
+func (r *run) execute(n *node) flow {
 	r.place = n.line
 	switch n.op {
 	case "expr":
-		_, err := r.eval(n.a)
-		return err
+		r.eval(n.a)
 	case "print", "printf":
-		return r.print(n)
+		r.print(n)
 	case "if":
-		v, err := r.eval(n.a)
-		if err != nil {
-			return err
-		}
-		if v.truth() {
+		if r.eval(n.a).truth() {
 			return r.block(n.body)
 		}
 		return r.block(n.list)
@@ -64,107 +93,91 @@ func (r *run) execute(n *node) error {
 	case "switch":
 		return r.choose(n)
 	case "next":
-		return errNext
+		return nextRecord
 	case "nextfile":
-		return errNextFile
+		return nextFile
 	case "break":
-		return errBreak
+		return broken
 	case "continue":
-		return errContinue
+		return continued
 	case "delete":
-		return r.remove(n)
-	}
-	// exit and return
-	v := value{}
-	if n.a != nil {
-		var err error
-		if v, err = r.eval(n.a); err != nil {
-			return err
+		r.remove(n)
+	case "return":
+		v := value{}
+		if n.a != nil {
+			v = r.eval(n.a)
 		}
-	}
-	if n.op == "return" {
 		r.ret = v
-		return errReturn
+		return returned
+	case "exit":
+		if n.a != nil {
+			r.status = int(r.eval(n.a).num()) & 0xff
+		}
+		return exited
 	}
-	return &exitError{int(v.num()) & 0xff}
+	return onward
 }
 
-func (r *run) loop(n *node) error {
+func (r *run) loop(n *node) flow {
 	if n.op == "for" && n.list != nil {
-		if err := r.statement(n.list[0]); err != nil {
-			return err
-		}
+		r.statement(n.list[0])
 	}
 	transient := r.transient
 	for first := true; ; first = false {
 		r.transient = transient
-		if err := r.tick(); err != nil {
-			return err
+		r.tick()
+		if n.a != nil && (n.op != "do" || !first) && !r.eval(n.a).truth() {
+			return onward
 		}
-		if n.a != nil && (n.op != "do" || !first) {
-			v, err := r.eval(n.a)
-			if err != nil || !v.truth() {
-				return err
-			}
-		}
-		if left, err := r.round(n.body); left || err != nil {
-			return err
+		if went, ends := r.round(n.body); ends {
+			return went
 		}
 		if n.op == "for" && n.b != nil {
-			if err := r.statement(n.b); err != nil {
-				return err
-			}
+			r.statement(n.b)
 		}
 	}
 }
 
-// round runs a loop's body once, and reports whether it left the loop.
-func (r *run) round(body []*node) (left bool, err error) {
-	switch err := r.block(body); err {
-	case nil, errContinue:
-		return false, nil
-	case errBreak:
-		return true, nil
+// round runs a loop's body once, and reports whether the loop ends and where the program
+// goes then.
+func (r *run) round(body []*node) (went flow, ends bool) {
+	switch went := r.block(body); went {
+	case onward, continued:
+		return onward, false
+	case broken:
+		return onward, true
 	default:
-		return false, err
+		return went, true
 	}
 }
 
-func (r *run) forIn(n *node) error {
-	arr, err := r.arrayOf(n.b)
-	if err != nil {
-		return err
-	}
-	if err := r.room(16 * len(arr.m)); err != nil {
-		return err
-	}
+func (r *run) forIn(n *node) flow {
+	arr := r.arrayOf(n.b)
+	r.room(16 * len(arr.m))
 	keys := arr.list()
 	if e := r.globals[varPROCINFO].arr().m["sorted_in"]; e != nil {
-		if err := r.sortKeys(e.v.str(r.convfmt), arr, keys); err != nil {
-			return err
-		}
+		r.sortKeys(e.v.str(r.convfmt), arr, keys)
 	}
 	for _, k := range keys {
 		if !arr.has(k) {
 			continue
 		}
-		if err := r.tick(); err != nil {
-			return err
-		}
-		if err := r.assign(n.a, value{kind: input, s: k}); err != nil {
-			return err
-		}
-		if left, err := r.round(n.body); left || err != nil {
-			return err
+		r.tick()
+		r.assign(n.a, value{kind: input, s: k})
+		if went, ends := r.round(n.body); ends {
+			return went
 		}
 	}
-	return nil
+	return onward
 }
 
-func (r *run) choose(n *node) error {
-	v, err := r.eval(n.a)
-	if err != nil {
-		return err
+func (r *run) choose(n *node) flow {
+	v := r.eval(n.a)
+	matches := func(c *node) bool {
+		if c.a.op == "regex" {
+			return r.match(r.literal(c.a), v.str(r.convfmt)).truth()
+		}
+		return r.compare(v, r.eval(c.a)) == 0
 	}
 	at := -1
 	for i, c := range n.list {
@@ -172,53 +185,33 @@ func (r *run) choose(n *node) error {
 			if at < 0 {
 				at = i
 			}
-			continue
-		}
-		if c.a.op == "regex" {
-			found, err := r.match(r.literal(c.a), v.str(r.convfmt))
-			if err != nil {
-				return err
-			}
-			if found.truth() {
-				at = i
-				break
-			}
-			continue
-		}
-		w, err := r.eval(c.a)
-		if err != nil {
-			return err
-		}
-		if r.compare(v, w) == 0 {
+		} else if matches(c) {
 			at = i
 			break
 		}
 	}
 	if at < 0 {
-		return nil
+		return onward
 	}
 	for _, c := range n.list[at:] {
-		if err := r.block(c.body); err == errBreak {
-			return nil
-		} else if err != nil {
-			return err
+		if went := r.block(c.body); went == broken {
+			return onward
+		} else if went != onward {
+			return went
 		}
 	}
-	return nil
+	return onward
 }
 
-func (r *run) remove(n *node) error {
-	arr, err := r.arrayOf(n.a)
-	if err != nil || n.list == nil {
-		if err == nil {
-			r.empty(arr)
-		}
-		return err
+func (r *run) remove(n *node) {
+	arr := r.arrayOf(n.a)
+	if n.list == nil {
+		r.empty(arr)
+		return
 	}
-	key, err := r.subscript(n.list)
+	key := r.subscript(n.list)
 	if e := arr.m[key]; e != nil {
 		r.forget(key, e)
 		delete(arr.m, key)
 	}
-	return err
 }

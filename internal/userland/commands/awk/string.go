@@ -1,55 +1,41 @@
 package awk
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"coderunner/internal/userland/commands/command"
 	"coderunner/internal/userland/printf"
 )
 
-func length(r *run, args []*node) (value, error) {
+func length(r *run, args []*node) value {
 	if len(args) == 0 {
-		s, err := r.record.line()
-		return num(float64(utf8.RuneCountInString(s))), err
+		return num(float64(utf8.RuneCountInString(r.record.line())))
 	}
-	arr, v, err := r.either(args[0])
+	arr, v := r.either(args[0])
 	if arr != nil {
-		return num(float64(len(arr.m))), nil
+		return num(float64(len(arr.m)))
 	}
-	return num(float64(utf8.RuneCountInString(v.str(r.convfmt)))), err
+	return num(float64(utf8.RuneCountInString(v.str(r.convfmt))))
 }
 
-func substr(r *run, args []*node) (value, error) {
-	s, err := r.strs(args[0])
-	if err != nil {
-		return value{}, err
-	}
-	from, err := r.eval(args[1])
-	if err != nil {
-		return from, err
-	}
-	start, end := max(1, math.Trunc(from.num())), math.Inf(1) // gawk does not count what is before 1
+func substr(r *run, args []*node) value {
+	s := r.eval(args[0]).str(r.convfmt)
+	start, end := max(1, math.Trunc(r.eval(args[1]).num())), math.Inf(1) // gawk does not count what is before 1
 	if len(args) > 2 {
-		n, err := r.eval(args[2])
-		if err != nil {
-			return n, err
-		}
-		end = start + math.Trunc(n.num())
+		end = start + math.Trunc(r.eval(args[2]).num())
 	}
-	runes := utf8.RuneCountInString(s[0])
+	runes := utf8.RuneCountInString(s)
 	lo, hi := int(max(1, min(start, float64(runes+1)))), int(max(1, min(end, float64(runes+1))))
 	if math.IsNaN(start) || math.IsNaN(end) || hi <= lo {
-		return str(""), nil
+		return str("")
 	}
-	if runes == len(s[0]) {
-		return str(piece(s[0], lo-1, hi-1)), nil
+	if runes == len(s) {
+		return str(piece(s, lo-1, hi-1))
 	}
-	first := runeAt(s[0], lo-1)
-	return str(piece(s[0], first, first+runeAt(s[0][first:], hi-lo))), nil
+	first := runeAt(s, lo-1)
+	return str(piece(s, first, first+runeAt(s[first:], hi-lo)))
 }
 
 // runeAt returns where the character n of a string begins.
@@ -63,142 +49,88 @@ func runeAt(s string, n int) int {
 	return len(s)
 }
 
-func index(r *run, args []*node) (value, error) {
-	s, err := r.strs(args...)
-	if err != nil {
-		return value{}, err
-	}
+func index(r *run, args []*node) value {
+	s := r.strs(args...)
 	at := strings.Index(s[0], s[1])
 	if at < 0 {
-		return num(0), nil
+		return num(0)
 	}
-	return num(float64(utf8.RuneCountInString(s[0][:at]) + 1)), nil
+	return num(float64(utf8.RuneCountInString(s[0][:at]) + 1))
 }
 
-func split(r *run, args []*node) (value, error) {
-	s, err := r.strs(args[0])
-	if err != nil {
-		return value{}, err
-	}
-	arr, err := r.array(args[1])
-	if err != nil {
-		return value{}, err
-	}
+func split(r *run, args []*node) value {
+	s := r.eval(args[0]).str(r.convfmt)
+	arr := r.array(args[1])
 	fs, expr := r.record.fs, r.record.fsExpr
-	if len(args) > 2 {
-		if args[2].op == "regex" {
-			if fs = ""; args[2].text != "" { // // separates letters, as "" does
-				expr = r.literal(args[2])
-			} else {
-				expr = nil
-			}
-		} else {
-			sep, err := r.strs(args[2])
-			if err != nil {
-				return value{}, err
-			}
-			fs, expr = sep[0], nil
-		}
+	switch {
+	case len(args) < 3:
+	case args[2].op != "regex":
+		fs, expr = r.eval(args[2]).str(r.convfmt), nil
+	case args[2].text == "": // // separates letters, as "" does
+		fs, expr = "", nil
+	default:
+		fs, expr = "", r.literal(args[2])
 	}
-	parts, err := r.cut(s[0], fs, expr, false, nil)
-	if err != nil {
-		return value{}, err
-	}
+	parts := r.cut(s, fs, expr, false, nil)
 	r.empty(arr)
 	for i, p := range parts {
-		if err := r.put(arr, strconv.Itoa(i+1), p); err != nil {
-			return value{}, err
-		}
+		r.put(arr, strconv.Itoa(i+1), p)
 	}
-	return num(float64(len(parts))), nil
+	return num(float64(len(parts)))
 }
 
-func match(r *run, args []*node) (value, error) {
-	s, err := r.strs(args[0])
-	if err != nil {
-		return value{}, err
-	}
-	p, err := r.pattern(args[1])
-	if err != nil {
-		return value{}, err
-	}
+func match(r *run, args []*node) value {
+	s := r.eval(args[0]).str(r.convfmt)
 	start, length := 0, -1
-	found, err := r.findAll(p, s[0], 1)
-	if err != nil {
-		return value{}, err
-	}
+	found := append(r.findAll(r.pattern(args[1]), s, 1), nil)[0]
 	if found != nil {
-		start = utf8.RuneCountInString(s[0][:found[0][0]]) + 1
-		length = utf8.RuneCountInString(s[0][found[0][0]:found[0][1]])
+		start = utf8.RuneCountInString(s[:found[0]]) + 1
+		length = utf8.RuneCountInString(s[found[0]:found[1]])
 	}
 	r.globals[varRSTART].v, r.globals[varRLENGTH].v = num(float64(start)), num(float64(length))
 	if len(args) > 2 {
-		arr, err := r.array(args[2])
-		if err != nil {
-			return value{}, err
-		}
+		arr := r.array(args[2])
 		r.empty(arr)
-		for i := 0; found != nil && i < len(found[0]); i += 2 {
-			if m := found[0][i : i+2]; m[0] >= 0 {
-				if err := r.put(arr, strconv.Itoa(i/2), value{kind: input, s: s[0][m[0]:m[1]]}); err != nil {
-					return value{}, err
-				}
+		for i := 0; i < len(found); i += 2 {
+			if found[i] >= 0 {
+				r.put(arr, strconv.Itoa(i/2), value{kind: input, s: s[found[i]:found[i+1]]})
 			}
 		}
 	}
-	return num(float64(start)), nil
+	return num(float64(start))
 }
 
-func sub(r *run, args []*node) (value, error) { return r.replace(args, 1) }
+func sub(r *run, args []*node) value { return r.replace(args, 1) }
 
-func gsub(r *run, args []*node) (value, error) { return r.replace(args, -1) }
+func gsub(r *run, args []*node) value { return r.replace(args, -1) }
 
 // replace is sub and gsub.
-func (r *run) replace(args []*node, n int) (value, error) {
-	p, err := r.pattern(args[0])
-	if err != nil {
-		return value{}, err
-	}
-	with, err := r.strs(args[1])
-	if err != nil {
-		return value{}, err
-	}
+func (r *run) replace(args []*node, n int) value {
+	p := r.pattern(args[0])
+	with := r.eval(args[1]).str(r.convfmt)
 	target := &node{op: "field", a: &node{op: "const"}}
 	if len(args) > 2 {
 		target = args[2]
 	}
-	v, err := r.eval(target)
-	if err != nil {
-		return v, err
+	s := r.eval(target).str(r.convfmt)
+	found := r.findAll(p, s, n)
+	if found != nil && target.lvalue() {
+		r.assign(target, str(r.replaced(s, found, with, false)))
 	}
-	s := v.str(r.convfmt)
-	found, err := r.findAll(p, s, n)
-	if found == nil || err != nil {
-		return num(0), err
-	}
-	out, err := r.replaced(s, found, with[0], false)
-	if err != nil {
-		return v, err
-	}
-	if !target.lvalue() {
-		return num(float64(len(found))), nil
-	}
-	return num(float64(len(found))), r.assign(target, str(out))
+	return num(float64(len(found)))
 }
 
 // replaced puts the replacement in the place of all matches: "&" is the match,
 // with groups also \1 and so on.
-func (m *memory) replaced(s string, found [][]int, with string, groups bool) (string, error) {
+func (m *memory) replaced(s string, found [][]int, with string, groups bool) string {
 	var b strings.Builder
 	end, room := 0, 0
 	for i, at := range found {
-		if i&0xfff == 0xfff && m.c.Stopped() {
-			return "", command.ErrStopped
+		if i&0xfff == 0xfff {
+			m.c.Proceed()
 		}
 		if b.Len() >= room {
-			if err := m.room(2*b.Len() + len(s) - room); err != nil {
-				return "", err
-			}
+			m.room(2*b.Len() + len(s) - room)
 			room = 2*b.Len() + len(s)
 		}
 		b.WriteString(s[end:at[0]])
@@ -221,100 +153,51 @@ func (m *memory) replaced(s string, found [][]int, with string, groups bool) (st
 		}
 	}
 	b.WriteString(s[end:])
-	return b.String(), nil
+	return b.String()
 }
 
-func gensub(r *run, args []*node) (value, error) {
-	p, err := r.pattern(args[0])
-	if err != nil {
-		return value{}, err
-	}
-	s, err := r.strs(args[1:3]...)
-	if err != nil {
-		return value{}, err
-	}
-	subject, err := r.record.line()
-	if err != nil {
-		return value{}, err
-	}
+func gensub(r *run, args []*node) value {
+	p := r.pattern(args[0])
+	s := r.strs(args[1:3]...)
+	subject := r.record.line()
 	if len(args) > 3 {
-		t, err := r.strs(args[3])
-		if err != nil {
-			return value{}, err
-		}
-		subject = t[0]
+		subject = r.eval(args[3]).str(r.convfmt)
 	}
-	found, err := r.findAll(p, subject, -1)
-	if err != nil {
-		return value{}, err
-	}
+	found := r.findAll(p, subject, -1)
 	if how := s[1]; how == "" || how[0]|32 != 'g' {
 		nth := max(1, int(number0(how)))
 		if nth > len(found) {
-			return str(subject), nil
+			return str(subject)
 		}
 		found = found[nth-1 : nth]
 	}
-	out, err := r.replaced(subject, found, s[0], true)
-	return str(out), err
+	return str(r.replaced(subject, found, s[0], true))
 }
 
-func sprintfCall(r *run, args []*node) (value, error) {
-	var values []value
-	for _, a := range args {
-		v, err := r.eval(a)
-		if err != nil {
-			return v, err
-		}
-		values = append(values, v)
-	}
-	s, err := r.sprintf(values)
-	return str(s), err
-}
+func sprintfCall(r *run, args []*node) value { return str(r.sprintf(r.values(args))) }
 
-func (m *settings) sprintf(values []value) (string, error) {
+func (m *settings) sprintf(values []value) string {
 	format := values[0].str(m.convfmt)
-	s, short, err := sprintf(format, values[1:], m.convfmt, m.room)
-	if err != nil {
-		return "", err
-	}
+	s, short := sprintf(format, values[1:], m.convfmt, m.room)
 	if short >= 0 {
-		return "", fmt.Errorf("not enough arguments to satisfy format string\n\t`%s'\n\t%*s^ ran out for this one", format, short+1, "")
+		m.c.Throw("not enough arguments to satisfy format string\n\t`%s'\n\t%*s^ ran out for this one", format, short+1, "")
 	}
-	return s, nil
+	return s
 }
 
 // sprintf formats values; missing ones are empty. short is where the first one is
 // missing, -1 if none is. room is asked for what the text takes.
-func sprintf(format string, values []value, convfmt string, room func(int) error) (out string, short int, err error) {
+func sprintf(format string, values []value, convfmt string, room func(int)) (out string, short int) {
 	var b strings.Builder
-	whole := len(format)
 	short = -1
-	take := func() (v value) {
-		if len(values) > 0 {
-			v, values = values[0], values[1:]
-		} else if short < 0 {
-			short = whole - len(format)
-		}
-		return v
-	}
-	for format != "" {
-		at := strings.IndexByte(format, '%')
-		if at < 0 {
-			b.WriteString(format)
-			break
-		}
-		b.WriteString(format[:at])
-		format = format[at:]
-		if strings.HasPrefix(format, "%%") {
-			b.WriteByte('%')
-			format = format[2:]
-			continue
-		}
-		d, rest, ok := printf.NextDirective(format)
-		if !ok {
-			b.WriteString(format)
-			break
+	printf.Format(format, nil, func(s string) { b.WriteString(s) }, func(d printf.Directive, rest string) (string, int) {
+		take := func() (v value) {
+			if len(values) > 0 {
+				v, values = values[0], values[1:]
+			} else if short < 0 {
+				short = len(format) - len(rest) - len(d.Source)
+			}
+			return v
 		}
 		if d.StarWidth {
 			d.Star(true, int(take().num()))
@@ -323,19 +206,15 @@ func sprintf(format string, values []value, convfmt string, room func(int) error
 			d.Star(false, int(take().num()))
 		}
 		if strings.IndexByte("dioxXuefgEFGcs", d.Verb) < 0 {
-			b.WriteString(d.Source)
-		} else {
-			v := take()
-			if n := max(d.Width, d.Precision, len(v.s)); n > 1<<10 {
-				if err := room(3 * n); err != nil {
-					return "", short, err
-				}
-			}
-			b.WriteString(convert(d, v, convfmt))
+			return d.Source, 0
 		}
-		format = rest
-	}
-	return b.String(), short, nil
+		v := take()
+		if n := max(d.Width, d.Precision, len(v.s)); n > 1<<10 {
+			room(3 * n)
+		}
+		return convert(d, v, convfmt), 0
+	})
+	return b.String(), short
 }
 
 // unbounded returns what gawk prints of a number that is infinite or none.

@@ -101,7 +101,7 @@ func formatNumber(n float64, format string) string {
 	case format == "%.6g" && !math.IsInf(n, 0) && !math.IsNaN(n):
 		return printf.Directive{Verb: 'g', Width: -1, Precision: 6}.FormatFloat(n)
 	}
-	s, _, _ := sprintf(format, []value{num(n)}, format, func(int) error { return nil })
+	s, _ := sprintf(format, []value{num(n)}, format, func(int) {})
 	return s
 }
 

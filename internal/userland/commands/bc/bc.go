@@ -3,7 +3,6 @@ package bc
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -32,12 +31,23 @@ type function struct {
 	body          int // where it begins in the tokens
 }
 
-var (
-	errBreak    = errors.New("break outside a for/while")
-	errContinue = errors.New("continue outside a for")
-	errReturn   = errors.New("return outside of a function.")
-	errQuit     = errors.New("quit")
+// flow is where a program goes after a statement.
+type flow int
+
+const (
+	onward flow = iota // to the next statement
+	broken
+	continued
+	returned
+	quit
 )
+
+// misplaced are the errors of statements outside of what they are for.
+var misplaced = map[flow]error{
+	broken:    errors.New("break outside a for/while"),
+	continued: errors.New("continue outside a for"),
+	returned:  errors.New("return outside of a function."),
+}
 
 // Main is bc: it calculates with any precision.
 func Main(c *command.Call) int {
@@ -52,9 +62,7 @@ func Main(c *command.Call) int {
 	}
 	for l := c.Lines(in, '\n'); ; {
 		more, err := b.read(l)
-		if err != nil {
-			return c.Die(1, "%s", command.Text(err))
-		}
+		c.Must(err)
 		if !b.interpret() || !more {
 			return 0
 		}
@@ -120,12 +128,15 @@ func (b *run) interpret() bool {
 		if b.accept("\n") || b.accept(";") {
 			continue
 		}
-		err := b.statement()
+		var went flow
+		err := b.c.Catch(func() { went = b.statement() })
+		if err == nil {
+			err = misplaced[went]
+		}
 		switch {
-		case err == nil:
-		case errors.Is(err, errQuit), errors.Is(err, command.ErrStopped):
+		case went == quit, errors.Is(err, errQuit), errors.Is(err, command.ErrStopped):
 			return false
-		default:
+		case err != nil:
 			// The rest of the line is dropped.
 			c.Warnf("(standard_in) %d: %s\n", 1+strings.Count(strings.Join(b.src[:min(b.at, len(b.src))], ""), "\n"), err)
 			for b.at < len(b.src) && b.src[b.at] != "\n" {
@@ -208,14 +219,16 @@ func (b *run) accept(t string) bool {
 	return false
 }
 
-func (b *run) expect(t string) error {
+func (b *run) expect(t string) {
 	if !b.accept(t) {
-		return errSyntax
+		b.c.Check(errSyntax)
 	}
-	return nil
 }
 
-var errSyntax = errors.New("syntax error")
+var (
+	errSyntax = errors.New("syntax error")
+	errQuit   = errors.New("quit") // within a function
+)
 
 func (b *run) newlines() {
 	for b.accept("\n") {
@@ -225,32 +238,42 @@ func (b *run) newlines() {
 // frame is what a level of statements and expressions takes of the stack, twice.
 const frame = 8 << 10
 
-// enter bounds the nesting and the time. If it returns nil, the caller calls Leave.
-func (b *run) enter() error {
-	if b.steps++; b.steps&0xff == 0 && b.c.Stopped() {
-		return command.ErrStopped
+// enter bounds the nesting and the time. The caller calls Leave.
+func (b *run) enter() {
+	if b.steps++; b.steps&0xff == 0 {
+		b.c.Proceed()
 	}
 	if err := b.c.Enter(frame); err != nil {
-		return fmt.Errorf("the program is %w", err)
+		b.c.Throw("the program is %w", err)
 	}
-	return nil
 }
 
 // call calls a function of the program.
-func (b *run) call(name string, args []num) (num, error) {
+func (b *run) call(name string, args []num) num {
 	f, ok := b.funcs[name]
 	if !ok {
-		return integer(0), fmt.Errorf("Function %s not defined.", name)
+		b.c.Throw("Function %s not defined.", name)
 	}
 	if len(args) != len(f.params) {
-		return integer(0), errors.New("Parameter number mismatch")
+		b.c.Throw("Parameter number mismatch")
 	}
 	type saved struct {
 		v     num
 		array map[int]num
 	}
-	old := map[string]saved{}
-	for _, n := range append(append([]string{}, f.params...), f.autos...) {
+	old, at := map[string]saved{}, b.at
+	defer func() {
+		b.at = at
+		for n, s := range old {
+			b.c.Release(b.vars[n].size())
+			if array, is := strings.CutSuffix(n, "[]"); is {
+				b.arrays[array] = s.array
+			} else if b.vars[n] = s.v; s.v.n == nil {
+				delete(b.vars, n)
+			}
+		}
+	}()
+	for _, n := range slices.Concat(f.params, f.autos) {
 		old[n] = saved{b.vars[n], b.arrays[strings.TrimSuffix(n, "[]")]}
 		if array, is := strings.CutSuffix(n, "[]"); is {
 			b.arrays[array] = map[int]num{}
@@ -259,27 +282,17 @@ func (b *run) call(name string, args []num) (num, error) {
 		}
 	}
 	for i, p := range f.params {
-		if err := b.c.Reserve(args[i].size()); err != nil {
-			return integer(0), err
-		}
+		b.c.Check(b.c.Reserve(args[i].size()))
 		b.vars[p] = args[i]
 	}
-	at := b.at
 	b.at, b.result = f.body, integer(0)
-	err := b.block()
-	b.at = at
-	for n, s := range old {
-		b.c.Release(b.vars[n].size())
-		if array, is := strings.CutSuffix(n, "[]"); is {
-			b.arrays[array] = s.array
-		} else if b.vars[n] = s.v; s.v.n == nil {
-			delete(b.vars, n)
-		}
-	}
-	if errors.Is(err, errReturn) {
-		err = nil
+	switch went := b.block(); went {
+	case quit:
+		b.c.Check(errQuit)
+	case broken, continued:
+		b.c.Check(misplaced[went])
 	}
 	v := b.result
 	b.result = integer(0)
-	return v, err
+	return v
 }

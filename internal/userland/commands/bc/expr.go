@@ -1,7 +1,7 @@
 package bc
 
 import (
-	"errors"
+	"slices"
 	"strings"
 
 	"coderunner/internal/userland/commands/command"
@@ -24,9 +24,9 @@ func (b *run) get(p place) num {
 	return v
 }
 
-func (b *run) set(p place, v num) error {
+func (b *run) set(p place, v num) {
 	if b.skip {
-		return nil
+		return
 	}
 	if p.index >= 0 {
 		if b.arrays[p.name] == nil {
@@ -37,16 +37,14 @@ func (b *run) set(p place, v num) error {
 		if !has {
 			grown += elementCost
 		}
-		if err := b.c.Reserve(grown); err != nil {
-			return err
-		}
+		b.c.Check(b.c.Reserve(grown))
 		b.arrays[p.name][p.index] = v
-		return nil
+		return
 	}
 	switch n := v.int(); p.name {
 	case "scale":
 		if n < 0 || n > maxDigits {
-			return errors.New("scale must be between 0 and 65536")
+			b.c.Throw("scale must be between 0 and 65536")
 		}
 		v = integer(int64(n))
 	case "ibase":
@@ -54,11 +52,8 @@ func (b *run) set(p place, v num) error {
 	case "obase":
 		v = integer(int64(max(n, 2)))
 	}
-	if err := b.c.Reserve(v.size() - b.vars[p.name].size()); err != nil {
-		return err
-	}
+	b.c.Check(b.c.Reserve(v.size() - b.vars[p.name].size()))
 	b.vars[p.name] = v
-	return nil
 }
 
 // elementCost is what an element of an array takes beside its number.
@@ -74,135 +69,112 @@ func (x num) size() int64 {
 
 func (b *run) scale() int { return b.vars["scale"].int() }
 
-// expr parses an expression. assigned reports that it is an assignment, whose
+// expr evaluates an expression.
+func (b *run) expr() num {
+	v, _ := b.assignment()
+	return v
+}
+
+// assignment evaluates an expression. assigned reports that it is an assignment, whose
 // value is not printed.
-func (b *run) expr() (v num, assigned bool, err error) {
-	if err := b.enter(); err != nil {
-		return integer(0), false, err
-	}
+func (b *run) assignment() (v num, assigned bool) {
+	b.enter()
 	defer b.c.Leave(frame)
 	at := b.at
-	if p, ok, err := b.place(); err != nil {
-		return integer(0), false, err
-	} else if ok {
+	if p, ok := b.place(); ok {
 		switch op := b.peek(); op {
 		case "=", "+=", "-=", "*=", "/=", "%=", "^=":
 			b.at++
-			v, _, err := b.expr()
-			if err == nil && op != "=" {
-				v, err = b.apply(op[:1], b.get(p), v)
+			v := b.expr()
+			if op != "=" {
+				v = b.apply(op[:1], b.get(p), v)
 			}
-			if err == nil {
-				err = b.set(p, v)
-			}
-			return v, true, err
+			b.set(p, v)
+			return v, true
 		}
 	}
 	b.at = at
-	v, err = b.binary(0)
-	return v, false, err
+	return b.binary(0), false
 }
 
 // place reads a variable or an element, if one stands here.
-func (b *run) place() (p place, ok bool, err error) {
+func (b *run) place() (p place, ok bool) {
 	t := b.peek()
 	if t == "" || t[0] < 'a' || t[0] > 'z' {
-		return p, false, nil
+		return p, false
 	}
 	switch t {
 	case "length", "sqrt", "read", "if", "while", "for", "define", "return":
-		return p, false, nil
+		return p, false
 	}
 	b.at++
 	if b.peek() == "(" {
-		return p, false, nil
+		return p, false
 	}
 	p = place{t, -1}
 	if b.accept("[") {
-		i, _, err := b.expr()
-		if err != nil {
-			return p, false, err
+		if p.index = b.expr().int(); p.index < 0 || p.index > 1<<24 {
+			b.c.Throw("Array subscript out of bounds.")
 		}
-		if p.index = i.int(); p.index < 0 || p.index > 1<<24 {
-			return p, false, errors.New("Array subscript out of bounds.")
-		}
-		if err := b.expect("]"); err != nil {
-			return p, false, err
-		}
+		b.expect("]")
 	}
-	return p, true, nil
+	return p, true
 }
 
 // levels are the binary operators, loosest first.
 var levels = [][]string{{"||"}, {"&&"}, {"!"}, {"==", "!=", "<", "<=", ">", ">="}, {"+", "-"}, {"*", "/", "%"}}
 
-func (b *run) binary(level int) (num, error) {
+func (b *run) binary(level int) num {
 	if level == 2 { // "!" binds looser than comparisons
 		if b.accept("!") {
-			if err := b.enter(); err != nil {
-				return integer(0), err
-			}
-			v, err := b.binary(2)
+			b.enter()
+			v := b.binary(2)
 			b.c.Leave(frame)
-			if err != nil {
-				return v, err
-			}
-			return integer(int64(command.Btoi(v.zero()))), err
+			return truth(v.zero())
 		}
 		return b.binary(3)
 	}
 	if level == len(levels) {
 		return b.unary()
 	}
-	v, err := b.binary(level + 1)
-	for err == nil {
-		op := ""
-		for _, o := range levels[level] {
-			if b.peek() == o {
-				op = o
-			}
-		}
-		if op == "" {
-			break
-		}
+	v := b.binary(level + 1)
+	for op := b.peek(); slices.Contains(levels[level], op); op = b.peek() {
 		b.at++
-		var w num
-		if w, err = b.binary(level + 1); err == nil {
-			v, err = b.apply(op, v, w)
-		}
+		v = b.apply(op, v, b.binary(level+1))
 	}
-	return v, err
+	return v
 }
 
-func (b *run) apply(op string, x, y num) (num, error) {
+func truth(ok bool) num { return integer(int64(command.Btoi(ok))) }
+
+func (b *run) apply(op string, x, y num) num {
 	if b.skip {
-		return integer(1), nil
+		return integer(1)
 	}
-	truth := func(ok bool) (num, error) { return integer(int64(command.Btoi(ok))), nil }
 	if x.n.BitLen()+y.n.BitLen() > 8*maxDigits {
-		return x, errors.New("the number is too large")
+		b.c.Throw("the number is too large")
 	}
 	switch op {
 	case "+":
-		return x.add(y), nil
+		return x.add(y)
 	case "-":
-		return x.add(y.neg()), nil
+		return x.add(y.neg())
 	case "*":
-		return x.mul(y, b.scale()), nil
+		return x.mul(y, b.scale())
 	case "/", "%":
 		if y.zero() {
-			return x, errors.New("divide by zero")
+			b.c.Throw("divide by zero")
 		}
 		if op == "/" {
-			return x.div(y, b.scale()), nil
+			return x.div(y, b.scale())
 		}
-		return x.mod(y, b.scale()), nil
+		return x.mod(y, b.scale())
 	case "^":
 		v, ok := x.pow(y.int(), b.scale())
 		if !ok {
-			return x, errors.New("the power is too large, or divides by zero")
+			b.c.Throw("the power is too large, or divides by zero")
 		}
-		return v, nil
+		return v
 	case "&&":
 		return truth(!x.zero() && !y.zero())
 	case "||":
@@ -212,62 +184,44 @@ func (b *run) apply(op string, x, y num) (num, error) {
 	return truth(map[string]bool{"==": d == 0, "!=": d != 0, "<": d < 0, "<=": d <= 0, ">": d > 0, ">=": d >= 0}[op])
 }
 
-func (b *run) unary() (num, error) {
-	if err := b.enter(); err != nil {
-		return integer(0), err
-	}
+func (b *run) unary() num {
+	b.enter()
 	defer b.c.Leave(frame)
 	if b.accept("-") {
-		v, err := b.unary()
-		return v.neg2(), err
+		return b.unary().neg()
 	}
-	v, err := b.operand()
-	if err == nil && b.accept("^") {
-		var e num
-		if e, err = b.unary(); err == nil {
-			v, err = b.apply("^", v, e)
-		}
+	v := b.operand()
+	if b.accept("^") {
+		v = b.apply("^", v, b.unary())
 	}
-	return v, err
+	return v
 }
 
-// neg2 is neg, for the zero value too.
-func (x num) neg2() num {
-	if x.n == nil {
-		return integer(0)
-	}
-	return x.neg()
-}
-
-func (b *run) operand() (num, error) {
+func (b *run) operand() num {
 	t := b.peek()
 	switch {
 	case t == "":
-		return integer(0), errSyntax
+		b.c.Check(errSyntax)
 	case t == "(":
 		b.at++
-		v, _, err := b.expr()
-		if err == nil {
-			err = b.expect(")")
-		}
-		return v, err
+		v := b.expr()
+		b.expect(")")
+		return v
 	case t == "++" || t == "--":
 		b.at++
-		p, ok, err := b.place()
-		if !ok || err != nil {
-			return integer(0), errSyntax
+		p, ok := b.place()
+		if !ok {
+			b.c.Check(errSyntax)
 		}
 		v := b.get(p).add(integer(map[string]int64{"++": 1, "--": -1}[t]))
-		return v, b.set(p, v)
+		b.set(p, v)
+		return v
 	case t[0] >= '0' && t[0] <= '9' || t[0] == '.' || t[0] >= 'A' && t[0] <= 'F':
 		b.at++
-		return parseBC(t, b.vars["ibase"].int()), nil
+		return parseBC(t, b.vars["ibase"].int())
 	}
 	at := b.at
-	p, ok, err := b.place()
-	if err != nil {
-		return integer(0), err
-	}
+	p, ok := b.place()
 	if !ok {
 		b.at = at
 		return b.function()
@@ -275,34 +229,29 @@ func (b *run) operand() (num, error) {
 	v := b.get(p)
 	for op, by := range map[string]int64{"++": 1, "--": -1} {
 		if b.accept(op) {
-			return v, b.set(p, v.add(integer(by)))
-		}
-	}
-	return v, nil
-}
-
-// function calls a function: length, sqrt, scale, those of -l, or the program's.
-func (b *run) function() (num, error) {
-	name := b.peek()
-	if name == "" || name[0] < 'a' || name[0] > 'z' {
-		return integer(0), errSyntax
-	}
-	b.at++
-	if err := b.expect("("); err != nil {
-		return integer(0), err
-	}
-	var args []num
-	for b.peek() != ")" && b.at < len(b.src) {
-		v, _, err := b.expr()
-		if err != nil {
-			return v, err
-		}
-		if args = append(args, v); !b.accept(",") {
+			b.set(p, v.add(integer(by)))
 			break
 		}
 	}
-	if err := b.expect(")"); err != nil || b.skip {
-		return integer(1), err
+	return v
+}
+
+// function calls a function: length, sqrt, scale, those of -l, or the program's.
+func (b *run) function() num {
+	name := b.peek()
+	if name == "" || name[0] < 'a' || name[0] > 'z' {
+		b.c.Check(errSyntax)
+	}
+	b.at++
+	b.expect("(")
+	var args []num
+	for b.peek() != ")" && b.at < len(b.src) {
+		if args = append(args, b.expr()); !b.accept(",") {
+			break
+		}
+	}
+	if b.expect(")"); b.skip {
+		return integer(1)
 	}
 	if _, own := b.funcs[name]; own || len(args) == 0 {
 		return b.call(name, args)
@@ -310,28 +259,29 @@ func (b *run) function() (num, error) {
 	x, scale := args[0], b.scale()
 	switch name {
 	case "length":
-		return integer(int64(max(x.scale, len(strings.TrimPrefix(x.n.String(), "-"))))), nil
+		return integer(int64(max(x.scale, len(strings.TrimPrefix(x.n.String(), "-")))))
 	case "scale":
-		return integer(int64(x.scale)), nil
+		return integer(int64(x.scale))
 	case "sqrt":
 		if x.n.Sign() < 0 {
-			return x, errors.New("Square root of a negative number")
+			b.c.Throw("Square root of a negative number")
 		}
-		return x.sqrt(scale), nil
+		return x.sqrt(scale)
 	}
 	if b.library && scale <= 2000 {
 		switch name {
 		case "s", "c":
-			return sin(x, scale, name == "c"), nil
+			return sin(x, scale, name == "c")
 		case "a":
-			return atan(x, scale), nil
+			return atan(x, scale)
 		case "l":
-			return ln(x, scale), nil
+			return ln(x, scale)
 		case "e":
-			if v, ok := exp(x, scale); ok {
-				return v, nil
+			v, ok := exp(x, scale)
+			if !ok {
+				b.c.Throw("the power is too large")
 			}
-			return x, errors.New("the power is too large")
+			return v
 		}
 	}
 	return b.call(name, args)

@@ -1,93 +1,103 @@
 package bc
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
-func (b *run) block() error {
+// ends passes what separates statements.
+func (b *run) ends() {
+	for b.accept("\n") || b.accept(";") {
+	}
+}
+
+func (b *run) block() flow {
 	for {
-		for b.accept("\n") || b.accept(";") {
-		}
+		b.ends()
 		if b.accept("}") {
-			return nil
+			return onward
 		}
 		if b.at >= len(b.src) {
-			return errSyntax
+			b.c.Check(errSyntax)
 		}
-		if err := b.statement(); err != nil {
-			return err
+		if went := b.statement(); went != onward {
+			return went
 		}
 	}
+}
+
+// skipping parses without effect.
+func (b *run) skipping(parse func()) {
+	saved := b.skip
+	b.skip = true
+	parse()
+	b.skip = saved
 }
 
 // skipped parses a statement without running it.
-func (b *run) skipped() error {
-	saved := b.skip
-	b.skip = true
-	b.newlines()
-	err := b.statement()
-	b.skip = saved
-	return err
+func (b *run) skipped() {
+	b.skipping(func() {
+		b.newlines()
+		b.statement()
+	})
 }
 
-func (b *run) statement() error {
-	if err := b.enter(); err != nil {
-		return err
-	}
+// ended reports whether a simple statement ends here.
+func (b *run) ended() bool {
+	n := b.peek()
+	return n == "\n" || n == ";" || n == "}" || n == ""
+}
+
+func (b *run) statement() flow {
+	b.enter()
 	defer b.c.Leave(frame)
-	switch t := b.peek(); t {
-	case "{":
-		b.at++
-		return b.block()
+	t := b.peek()
+	switch t {
 	case "if":
 		return b.conditional()
 	case "while", "for":
 		return b.loop()
 	case "define":
-		return b.define()
-	case "print":
+		b.define()
+		return onward
+	case "{", "print", "break", "continue", "quit", "halt", "return":
 		b.at++
-		return b.printList()
-	case "break", "continue", "quit", "halt":
-		if b.at++; b.skip {
-			return nil
-		}
-		return map[string]error{"break": errBreak, "continue": errContinue, "quit": errQuit, "halt": errQuit}[t]
-	case "return":
-		b.at++
-		v := integer(0)
-		if n := b.peek(); n != "\n" && n != ";" && n != "}" && n != "" {
-			var err error
-			if v, _, err = b.expr(); err != nil {
-				return err
-			}
-		}
-		if b.skip {
-			return nil
-		}
-		b.result = v
-		return errReturn
 	}
-	if t := b.peek(); strings.HasPrefix(t, `"`) {
+	switch {
+	case t == "{":
+		return b.block()
+	case t == "print":
+		b.printList()
+		return onward
+	case t == "return":
+		v := integer(0)
+		if !b.ended() {
+			v = b.expr()
+		}
+		if !b.skip {
+			b.result = v
+		}
+	case strings.HasPrefix(t, `"`):
 		b.at++
 		if !b.skip {
 			b.c.Print(t[1:])
 		}
-		return nil
+		return onward
 	}
-	v, assigned, err := b.expr()
-	if err == nil && !assigned && !b.skip {
+	went, jumps := map[string]flow{"break": broken, "continue": continued, "quit": quit, "halt": quit, "return": returned}[t]
+	switch {
+	case jumps && b.skip:
+		return onward
+	case jumps:
+		return went
+	}
+	v, assigned := b.assignment()
+	if !assigned && !b.skip {
 		b.show(v)
 		b.c.Print("\n")
 		b.vars["last"] = v
 	}
-	if err == nil {
-		if n := b.peek(); n != "\n" && n != ";" && n != "}" && n != "" && n != "else" {
-			err = errSyntax
-		}
+	if !b.ended() && b.peek() != "else" {
+		b.c.Check(errSyntax)
 	}
-	return err
+	return onward
 }
 
 // show prints a number in lines of 69 digits.
@@ -100,177 +110,133 @@ func (b *run) show(v num) {
 	b.c.Print(s)
 }
 
-func (b *run) printList() error {
+var printEscapes = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\q`, `"`, `\\`, `\`)
+
+func (b *run) printList() {
 	for {
 		if t := b.peek(); strings.HasPrefix(t, `"`) {
 			b.at++
 			if !b.skip {
-				b.c.Print(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\q`, `"`, `\\`, `\`).Replace(t[1:]))
+				b.c.Print(printEscapes.Replace(t[1:]))
 			}
-		} else {
-			v, _, err := b.expr()
-			if err != nil {
-				return err
-			}
-			if !b.skip {
-				b.show(v)
-			}
+		} else if v := b.expr(); !b.skip {
+			b.show(v)
 		}
 		if !b.accept(",") {
-			return nil
+			return
 		}
 	}
 }
 
-func (b *run) conditional() error {
+func (b *run) conditional() flow {
 	b.at++
-	if err := b.expect("("); err != nil {
-		return err
-	}
-	v, _, err := b.expr()
-	if err == nil {
-		err = b.expect(")")
-	}
-	if err != nil {
-		return err
-	}
+	b.expect("(")
+	v := b.expr()
+	b.expect(")")
 	b.newlines()
-	branch := func(run bool) error {
+	branch := func(run bool) flow {
 		if run || b.skip {
 			b.newlines()
 			return b.statement()
 		}
-		return b.skipped()
+		b.skipped()
+		return onward
 	}
-	if err := branch(!v.zero()); err != nil {
-		return err
+	if went := branch(!v.zero()); went != onward {
+		return went
 	}
 	saved := b.at
-	for b.accept("\n") || b.accept(";") {
-	}
-	if b.accept("else") {
+	if b.ends(); b.accept("else") {
 		return branch(v.zero())
 	}
 	b.at = saved
-	return nil
+	return onward
 }
 
 // optional evaluates the expression before end, which is 1 if there is none.
-func (b *run) optional(end string) (v num, err error) {
-	if v = integer(1); b.peek() != end {
-		if v, _, err = b.expr(); err != nil {
-			return v, err
-		}
+func (b *run) optional(end string) num {
+	v := integer(1)
+	if b.peek() != end {
+		v = b.expr()
 	}
-	return v, b.expect(end)
+	b.expect(end)
+	return v
 }
 
 // loop runs while and for by going back in the text.
-func (b *run) loop() error {
-	isFor := b.peek() == "for"
+func (b *run) loop() flow {
+	isFor, end := b.peek() == "for", ")"
 	b.at++
-	if err := b.expect("("); err != nil {
-		return err
-	}
+	b.expect("(")
 	if isFor {
-		if _, err := b.optional(";"); err != nil {
-			return err
-		}
+		end = ";"
+		b.optional(end)
 	}
 	condition, step, body := b.at, 0, 0
 	for first := true; ; first = false {
-		if err := b.enter(); err != nil {
-			return err
-		}
+		b.enter()
 		b.c.Leave(frame)
 		b.at = condition
-		v, err := b.optional(map[bool]string{true: ";", false: ")"}[isFor])
-		if err != nil {
-			return err
-		}
+		v := b.optional(end)
 		if isFor && first {
 			step = b.at
-			saved := b.skip
-			b.skip = true
-			_, err := b.optional(")")
-			if b.skip = saved; err != nil {
-				return err
-			}
+			b.skipping(func() { b.optional(")") })
 		}
 		if first {
 			body = b.at
 		}
 		b.at = body
 		if v.zero() || b.skip {
-			return b.skipped()
+			b.skipped()
+			return onward
 		}
 		b.newlines()
-		switch err := b.statement(); {
-		case errors.Is(err, errBreak):
+		switch went := b.statement(); went {
+		case onward, continued:
+		case broken:
 			b.at = body
-			return b.skipped()
-		case err != nil && !errors.Is(err, errContinue):
-			return err
+			b.skipped()
+			return onward
+		default:
+			return went
 		}
 		if isFor {
 			b.at = step
-			if _, err := b.optional(")"); err != nil {
-				return err
-			}
+			b.optional(")")
 		}
 	}
 }
 
 // define reads a function.
-func (b *run) define() error {
+func (b *run) define() {
 	b.at++
 	b.accept("void")
 	name := b.peek()
 	b.at++
 	f := function{}
-	if err := b.expect("("); err != nil {
-		return err
-	}
-	names := func(end string) (list []string, err error) {
+	b.expect("(")
+	names := func(end string) (list []string) {
 		for b.peek() != end && b.at < len(b.src) {
 			n := b.peek()
 			b.at++
 			if b.accept("[") {
 				n += "[]"
-				if err := b.expect("]"); err != nil {
-					return nil, err
-				}
+				b.expect("]")
 			}
 			if list = append(list, n); !b.accept(",") {
 				break
 			}
 		}
-		return list, nil
+		return list
 	}
-	var err error
-	if f.params, err = names(")"); err == nil {
-		err = b.expect(")")
-	}
-	if err != nil {
-		return err
-	}
+	f.params = names(")")
+	b.expect(")")
 	b.newlines()
-	if err := b.expect("{"); err != nil {
-		return err
-	}
-	for b.accept("\n") || b.accept(";") {
-	}
-	if b.accept("auto") {
-		if f.autos, err = names("\n"); err != nil {
-			return err
-		}
+	b.expect("{")
+	if b.ends(); b.accept("auto") {
+		f.autos = names("\n")
 	}
 	f.body = b.at
-	saved := b.skip
-	b.skip = true
-	err = b.block()
-	if b.skip = saved; err == nil {
-		b.funcs[name] = f
-	}
-	return err
+	b.skipping(func() { b.block() })
+	b.funcs[name] = f
 }

@@ -80,8 +80,54 @@ func (c *Call) Exit(status int, format string, args ...any) {
 // Must ends the command with status 1 if there is an error.
 func (c *Call) Must(err error) {
 	if err != nil {
-		c.Exit(1, "%s", err)
+		c.Exit(1, "%s", Text(err))
 	}
+}
+
+// Need ends the command if there is an error, whose text it puts behind the message, as
+// error(3) does.
+func (c *Call) Need(err error, status int, format string, args ...any) {
+	if err != nil {
+		c.Exit(status, format+": %s", append(args, Text(err))...)
+	}
+}
+
+// thrown is what Check panics with and Catch recovers.
+type thrown struct{ error }
+
+// Check ends what Catch runs, if there is an error. Interpreters that recurse have it
+// instead of an error as each function's result.
+func (c *Call) Check(err error) {
+	if err != nil {
+		panic(thrown{err})
+	}
+}
+
+// Proceed ends what Catch runs if the command is to end.
+func (c *Call) Proceed() {
+	if c.Stopped() {
+		c.Check(ErrStopped)
+	}
+}
+
+// Throw ends what Catch runs with a message.
+func (c *Call) Throw(format string, args ...any) { c.Check(fmt.Errorf(format, args...)) }
+
+// Catch runs f and returns the error that ended it. Recursions that f was in have ended.
+func (c *Call) Catch(f func()) (err error) {
+	used := c.stack.Used()
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case thrown:
+			err = r.error
+			c.stack.Leave(c.stack.Used() - used)
+		default:
+			panic(r)
+		}
+	}()
+	f()
+	return nil
 }
 
 // ErrStopped ends the reading loops of a command whose output nobody reads any
@@ -265,8 +311,8 @@ func (c *Call) Zone() *time.Location { return clock.Zone(c.Env("TZ")) }
 // pipe sees it at once.
 type flusher struct{ c *Call }
 
-// Unbuffered returns standard output, flushed at every write.
-func (c *Call) Unbuffered() io.Writer { return flusher{c} }
+// Unbuffered returns c's standard output, flushed at every write.
+func Unbuffered(c *Call) io.Writer { return flusher{c} }
 
 func (f flusher) Write(b []byte) (int, error) {
 	n, err := f.c.Out.Write(b)

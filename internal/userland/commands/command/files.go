@@ -13,6 +13,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/order"
 )
 
 // File is an open file as Go's interfaces want it. Its offset is the open file
@@ -135,9 +136,7 @@ func (c *Call) Create(name string) (*File, error) {
 // Input opens a file that the command cannot do without; it is closed at the end.
 func (c *Call) Input(name string) io.Reader {
 	r, err := c.Open(name)
-	if err != nil {
-		c.Exit(1, "%s: %s", Quotef(name), Text(err))
-	}
+	c.Need(err, 1, "%s", Quotef(name))
 	c.Files = append(c.Files, r)
 	return r
 }
@@ -294,60 +293,6 @@ func (c *Call) ReadFile(name string) ([]byte, error) {
 	return c.ReadAll(r)
 }
 
-// Lines splits a reader at a delimiter.
-type Lines struct {
-	c       *Call
-	R       *bufio.Reader
-	Delim   byte
-	long    []byte // holds a line that is longer than r's buffer
-	charged int64
-	Whole   bool  // the last line ended with the delimiter
-	Err     error // other than the end of the input
-}
-
-// Lines returns r split at a delimiter.
-func (c *Call) Lines(r io.Reader, delim byte) *Lines {
-	if in, ok := r.(stdin); ok {
-		r = in.Reader
-	}
-	b, ok := r.(*bufio.Reader)
-	if !ok {
-		b = bufio.NewReaderSize(r, CopySize)
-	}
-	return &Lines{c: c, R: b, Delim: delim}
-}
-
-// Next returns the next line without its delimiter, valid until the next call,
-// or false at the end or after an error.
-func (l *Lines) Next() ([]byte, bool) {
-	line, err := l.R.ReadSlice(l.Delim)
-	if err == bufio.ErrBufferFull {
-		l.long = l.long[:0]
-		for err == bufio.ErrBufferFull {
-			if need := int64(2 * (len(l.long) + len(line))); need > l.charged {
-				if e := l.c.Reserve(need - l.charged); e != nil {
-					l.Err = e
-					return nil, false
-				}
-				l.charged = need
-			}
-			l.long = append(l.long, line...)
-			line, err = l.R.ReadSlice(l.Delim)
-		}
-		l.long = append(l.long, line...)
-		line = l.long
-	}
-	l.Whole = err == nil
-	if l.Whole {
-		return line[:len(line)-1], true
-	}
-	if err != io.EOF {
-		l.Err = err
-		return nil, false
-	}
-	return line, len(line) > 0
-}
-
 // Entry is a name in a directory and what it is.
 type Entry struct {
 	Name string
@@ -378,7 +323,7 @@ func (c *Call) ReadDir(name string) (list []Entry, err error) {
 			kept = append(kept, l)
 		}
 	}
-	slices.SortFunc(kept, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	order.By(kept, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return kept, nil
 }
 
@@ -392,6 +337,22 @@ func Join(dir, name string) string {
 
 // NewWriter buffers writes to a file.
 func NewWriter(w io.Writer) *bufio.Writer { return bufio.NewWriterSize(w, CopySize) }
+
+// Readlink returns what a symbolic link refers to.
+func (c *Call) Readlink(name string) (string, error) {
+	n, e := c.Lookup(name, false)
+	if e != abi.OK {
+		return "", e
+	}
+	target, e := c.FS.Readlink(n)
+	return target, e.Err()
+}
+
+// Fill copies what r has into a file, and closes it.
+func (f *File) Fill(r io.Reader) error {
+	_, err := io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{r}, make([]byte, CopySize))
+	return cmp.Or(err, f.Close())
+}
 
 // Zeros is an endless reader of zeros.
 type Zeros struct{}

@@ -47,19 +47,6 @@ func (c *Call) Canonical(name string, exist bool) string {
 	return resolved
 }
 
-// CanonicalParent resolves a name of which all but the last component exist.
-func (c *Call) CanonicalParent(name string) (string, error) {
-	out := c.Canonical(name, false)
-	if out == "" {
-		return "", abi.ELOOP
-	}
-	n, e := c.FS.Lookup(nil, path.Dir(out), true)
-	if e == abi.OK && !n.IsDir() {
-		e = abi.ENOTDIR
-	}
-	return out, e.Err()
-}
-
 // MaxDepth bounds the recursion into directories; paths end before.
 const MaxDepth = 4096
 

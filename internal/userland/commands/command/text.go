@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -125,31 +126,40 @@ func times(n, by int64) int64 {
 	return n * by
 }
 
+// Scale divides a number by the base until it is less, and returns it rounded, with one
+// decimal below ten, and how often it was divided.
+func Scale(v, base float64, round func(float64) float64) (text string, power int) {
+	for ; math.Abs(v) >= base && power < len(Units); power++ {
+		v /= base
+	}
+	whole := round(v)
+	if math.Abs(whole) >= base && power > 0 && power < len(Units) { // 1023.9K
+		v, power = v/base, power+1
+	}
+	if tenths := round(v*10) / 10; power > 0 && math.Abs(tenths) < 10 {
+		return strconv.FormatFloat(tenths, 'f', 1, 64), power
+	}
+	return strconv.FormatFloat(whole, 'f', 0, 64), power
+}
+
+// Units are the letters of the powers that Scale returns, from 1.
+const Units = "KMGTPEZY"
+
+// Prefix is the letter of a power: with the base 1000 the first is small.
+func Prefix(base float64, power int) string {
+	switch {
+	case power == 0:
+		return ""
+	case power == 1 && base == 1000:
+		return "k"
+	}
+	return Units[power-1 : power]
+}
+
 // Human is a size as -h prints it: rounded up, one decimal below ten.
 func Human(n int64, base float64) string {
-	if float64(n) < base {
-		return strconv.FormatInt(n, 10)
-	}
-	units := "KMGTPE"
-	if base == 1000 {
-		units = "kMGTPE"
-	}
-	v, u := float64(n), -1
-	for u < 0 || v >= base && u < len(units)-1 {
-		v /= base
-		u++
-	}
-	for {
-		if up := float64(int64(v*10+0.999999)) / 10; up < 10 {
-			return fmt.Sprintf("%.1f%c", up, units[u])
-		}
-		up := int64(v + 0.999999)
-		if float64(up) < base || u == len(units)-1 {
-			return fmt.Sprintf("%d%c", up, units[u])
-		}
-		v /= base
-		u++
-	}
+	s, power := Scale(float64(n), base, func(f float64) float64 { return math.Floor(f + 0.999999) })
+	return s + Prefix(base, power)
 }
 
 // Base is the last component of a path, as basename has it.

@@ -22,9 +22,7 @@ func Cmp(c *command.Call) int {
 	width := 1
 	for i, name := range names {
 		r, err := c.Open(name)
-		if err != nil {
-			return c.Die(2, "%s: %s", name, command.Text(err))
-		}
+		c.Need(err, 2, "%s", name)
 		defer r.Close()
 		if st, err := c.Stat(name); err == nil {
 			width = max(width, len(fmt.Sprint(st.Size)))

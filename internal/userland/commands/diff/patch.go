@@ -43,9 +43,7 @@ func Patch(c *command.Call) int {
 		input = o.Args[1]
 	}
 	data, err := c.ReadFile(input)
-	if err != nil {
-		return c.Die(2, "**** Can't open patch file %s : %s", input, command.Text(err))
-	}
+	c.Need(err, 2, "**** Can't open patch file %s ", input)
 	if d := o.Value("d", ""); d != "" {
 		if !c.IsDir(d) {
 			return c.Die(2, "**** Can't change to directory %s : %s", d, command.Text(abi.ENOENT))

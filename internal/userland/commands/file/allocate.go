@@ -22,9 +22,7 @@ func Fallocate(c *command.Call) int {
 	}
 	name := o.Args[0]
 	f, err := c.OpenFile(name, abi.O_RDWR|abi.O_CREAT, 0o666)
-	if err != nil {
-		return c.Die(1, "cannot open %s: %s", name, command.Text(err))
-	}
+	c.Need(err, 1, "cannot open %s", name)
 	defer f.Close()
 	if end := offset + length; !o.On("n") && f.F.Stat().Size < end {
 		if e := f.F.Truncate(end); e != abi.OK {

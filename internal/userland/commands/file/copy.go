@@ -2,7 +2,6 @@ package file
 
 import (
 	"errors"
-	"io"
 	"strings"
 
 	"coderunner/internal/machine/abi"
@@ -256,14 +255,7 @@ func (k *copier) copy(from, to string, st abi.Stat, depth int) {
 }
 
 func (k *copier) link(from, to string) error {
-	n, e := k.c.Lookup(from, false)
-	if e != abi.OK {
-		return e
-	}
-	target, e := k.c.FS.Readlink(n)
-	if e != abi.OK {
-		return e
-	}
+	target, _ := k.c.Readlink(from)
 	if st, err := k.c.Lstat(to); err == nil && !st.IsDir() {
 		k.c.FS.Unlink(nil, k.c.Abs(to))
 	}
@@ -311,9 +303,7 @@ func (k *copier) regular(from, to string, st abi.Stat) bool {
 		k.fail("cannot create regular file %s: %s", command.Quote(to), command.Text(err))
 		return false
 	}
-	_, err = io.CopyBuffer(struct{ io.Writer }{out}, struct{ io.Reader }{c.Guarded(in)}, make([]byte, command.CopySize))
-	out.Close()
-	if err != nil {
+	if err = out.Fill(c.Guarded(in)); err != nil {
 		k.fail("error writing %s: %s", command.Quote(to), command.Text(err))
 		return false
 	}

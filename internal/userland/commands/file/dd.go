@@ -127,9 +127,7 @@ func (d *dd) open(ibs, obs int64) {
 	d.in, d.out = c.In(), c.Out
 	if name := d.value["if"]; name != "" {
 		r, err := c.Open(name)
-		if err != nil {
-			c.Exit(1, "failed to open %s: %s", command.Quote(name), command.Text(err))
-		}
+		c.Need(err, 1, "failed to open %s", command.Quote(name))
 		c.Files, d.in = append(c.Files, r), r
 	}
 	skip := max(d.number["skip"], d.number["iseek"], 0)
@@ -168,9 +166,7 @@ func (d *dd) create(name string, seek int64) io.Writer {
 			err = f.F.Truncate(seek).Err()
 		}
 	}
-	if err != nil {
-		c.Exit(1, "failed to open %s: %s", command.Quote(name), command.Text(err))
-	}
+	c.Need(err, 1, "failed to open %s", command.Quote(name))
 	if seek > 0 {
 		if _, err := f.Seek(seek, io.SeekStart); err != nil {
 			c.Exit(1, "%s: cannot seek: %s", command.Quote(name), command.Text(err))
@@ -289,19 +285,6 @@ func (d *dd) report(took time.Duration) {
 
 // ddHuman is a size as dd prints it: 10 MB, 9.5 MiB.
 func ddHuman(n int64, base float64, unit string) string {
-	v, u := float64(n), 0
-	for ; v >= base && u < 6; u++ {
-		v /= base
-	}
-	if u == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	letter := string(" kMGTPE"[u])
-	if base == 1024 {
-		letter = string(" KMGTPE"[u])
-	}
-	if v < 9.95 {
-		return fmt.Sprintf("%.1f %s%s", v, letter, unit)
-	}
-	return fmt.Sprintf("%.0f %s%s", v, letter, unit)
+	s, power := command.Scale(float64(n), base, math.Round)
+	return s + " " + command.Prefix(base, power) + unit
 }

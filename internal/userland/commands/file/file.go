@@ -64,8 +64,7 @@ func kindOfFile(c *command.Call, name string, follow bool) (kind, mime string) {
 	case abi.S_IFDIR:
 		return "directory", "inode/directory"
 	case abi.S_IFLNK:
-		n, _ := c.Lookup(name, false)
-		target, _ := c.FS.Readlink(n)
+		target, _ := c.Readlink(name)
 		if _, err := c.Stat(name); err != nil {
 			return "broken symbolic link to " + target, "inode/symlink"
 		}

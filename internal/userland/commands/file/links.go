@@ -124,7 +124,14 @@ func canonical(c *command.Call, name, how string) (out string, err error) {
 		}
 		return out, err
 	}
-	return c.CanonicalParent(name)
+	if out = c.Canonical(name, false); out == "" {
+		return "", abi.ELOOP
+	}
+	n, e := c.FS.Lookup(nil, path.Dir(out), true)
+	if e == abi.OK && !n.IsDir() {
+		e = abi.ENOTDIR
+	}
+	return out, e.Err()
 }
 
 // Readlink prints what symbolic links refer to.
@@ -135,11 +142,8 @@ func Readlink(c *command.Call) int {
 		var err error
 		if how := o.Last("f", "e", "m"); how != "" {
 			out, err = canonical(c, name, how)
-		} else if n, e := c.Lookup(name, false); e != abi.OK {
-			err = e
 		} else {
-			out, e = c.FS.Readlink(n)
-			err = e.Err()
+			out, err = c.Readlink(name)
 		}
 		if err != nil {
 			if o.On("v") {

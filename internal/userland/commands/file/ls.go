@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/internal/order"
 	"coderunner/internal/userland/commands/command"
 	"coderunner/internal/userland/glob"
 )
@@ -187,7 +188,7 @@ func (l *lister) sort(list []command.Entry) {
 		}
 		compare = func(a, b command.Entry) int { return cmp.Compare(ext(a.Name), ext(b.Name)) }
 	}
-	slices.SortStableFunc(list, func(a, b command.Entry) int {
+	order.Stably(list, func(a, b command.Entry) int {
 		if o.On("group-directories-first") && a.IsDir() != b.IsDir() {
 			if a.IsDir() {
 				return -1

@@ -24,8 +24,7 @@ func (l *lister) label(e *command.Entry, dir string) string {
 		if dir != "" {
 			path = command.Join(dir, e.Name)
 		}
-		if n, err := l.c.Lookup(path, false); err == abi.OK {
-			target, _ := l.c.FS.Readlink(n)
+		if target, err := l.c.Readlink(path); err == nil {
 			name += " -> " + quotef2(target, l.o)
 			if st, err := l.c.Stat(path); err == nil {
 				return name + l.mark(st.Mode)

@@ -121,9 +121,7 @@ func Chmod(c *command.Call) int {
 	var to change
 	if ref := o.Value("reference", ""); ref != "" {
 		st, err := c.Stat(ref)
-		if err != nil {
-			return c.Die(1, "failed to get attributes of %s: %s", command.Quote(ref), command.Text(err))
-		}
+		c.Need(err, 1, "failed to get attributes of %s", command.Quote(ref))
 		to = func(uint32, bool, uint32) uint32 { return st.Mode & 0o7777 }
 	} else {
 		if len(names) < 2 {

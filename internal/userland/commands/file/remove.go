@@ -226,9 +226,7 @@ func Touch(c *command.Call) int {
 	switch {
 	case o.On("r"):
 		st, err := c.Stat(o.Value("r", ""))
-		if err != nil {
-			return c.Die(1, "failed to get attributes of %s: %s", command.Quote(o.Value("r", "")), command.Text(err))
-		}
+		c.Need(err, 1, "failed to get attributes of %s", command.Quote(o.Value("r", "")))
 		at, mt = st.Atime, st.Mtime
 	case o.On("d"):
 		t, ok := clock.ParseDate(o.Value("d", ""), c.Zone())
@@ -306,9 +304,7 @@ func truncateSize(c *command.Call, o *command.Options) (sign byte, want int64) {
 	}
 	if o.On("r") {
 		st, err := c.Stat(o.Value("r", ""))
-		if err != nil {
-			c.Exit(1, "cannot stat %s: %s", command.Quote(o.Value("r", "")), command.Text(err))
-		}
+		c.Need(err, 1, "cannot stat %s", command.Quote(o.Value("r", "")))
 		want = st.Size
 	}
 	if spec == "" {

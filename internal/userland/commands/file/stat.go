@@ -37,37 +37,24 @@ func Stat(c *command.Call) int {
 
 // statFormat prints what a format of stat asks for.
 func statFormat(c *command.Call, format, name string, st *abi.Stat, escapes bool) {
-	for i := 0; i < len(format); i++ {
-		if format[i] == '\\' && escapes {
-			text, n, _ := printf.CEscape(format[i:], false)
-			c.Print(text)
-			i += n - 1
-			continue
-		}
-		if format[i] != '%' || i+1 >= len(format) {
-			c.Out.WriteByte(format[i])
-			continue
-		}
-		if format[i+1] == '%' {
-			c.Print("%")
-			i++
-			continue
-		}
-		source := format[i:]
-		modifier := byte(0)
-		if at := strings.IndexAny(source, "HL"); at >= 1 && strings.Trim(source[1:at], "-+ #0123456789.") == "" && at+1 < len(source) && strings.IndexByte("dr", source[at+1]) >= 0 {
-			modifier = source[at]
-			source = source[:at] + source[at+1:]
-			i++
-		}
-		d, rest, ok := printf.NextDirective(source)
-		if !ok {
-			c.Print(source)
-			return
-		}
-		i += len(source) - len(rest) - 1
-		c.Print(statField(c, d, modifier, name, st))
+	escape := func(s string) (string, int, bool) {
+		text, n, _ := printf.CEscape(s, false)
+		return text, n, false
 	}
+	if !escapes {
+		escape = nil
+	}
+	printf.Format(format, escape, c.Print, func(d printf.Directive, rest string) (string, int) {
+		switch {
+		case d.Verb == 'd' && strings.Contains(d.Source, "L"):
+			return statField(c, d, 'L', name, st), 0
+		case (d.Verb == 'H' || d.Verb == 'L') && rest != "" && (rest[0] == 'd' || rest[0] == 'r'):
+			modifier := d.Verb
+			d.Verb = rest[0]
+			return statField(c, d, modifier, name, st), 1
+		}
+		return statField(c, d, 0, name, st), 0
+	})
 }
 
 // statField returns what a directive of a format stands for.
@@ -133,8 +120,7 @@ func statName(c *command.Call, d printf.Directive, name string) string {
 		d.Flags, q = "", func(s string) string { return s }
 	}
 	s := q(name)
-	if n, e := c.Lookup(name, false); e == abi.OK && n.Type() == abi.S_IFLNK {
-		target, _ := c.FS.Readlink(n)
+	if target, err := c.Readlink(name); err == nil {
 		s += " -> " + q(target)
 	}
 	return d.FormatString(s)

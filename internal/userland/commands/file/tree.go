@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"coderunner/internal/machine/abi"
+	"coderunner/internal/order"
 	"coderunner/internal/userland/commands/command"
 	"coderunner/internal/userland/glob"
 )
@@ -67,7 +67,7 @@ func (t *treeRun) walk(name, prefix string, depth int) {
 			o.On("P") && !e.IsDir() && !anyGlob(o.Value("P", ""), e.Name)
 	})
 	if o.On("dirsfirst") {
-		slices.SortStableFunc(list, func(a, b command.Entry) int { return command.Btoi(b.IsDir()) - command.Btoi(a.IsDir()) })
+		order.Stably(list, func(a, b command.Entry) int { return command.Btoi(b.IsDir()) - command.Btoi(a.IsDir()) })
 	}
 	for i, e := range list {
 		branch, below := "├── ", "│\u00a0\u00a0 "
@@ -84,11 +84,8 @@ func (t *treeRun) walk(name, prefix string, depth int) {
 		if o.On("s") {
 			shown = fmt.Sprintf("[%11d]  %s", e.Size, shown)
 		}
-		if e.Mode&abi.S_IFMT == abi.S_IFLNK {
-			if n, err := t.c.Lookup(full, false); err == abi.OK {
-				target, _ := t.c.FS.Readlink(n)
-				shown += " -> " + target
-			}
+		if target, err := t.c.Readlink(full); err == nil {
+			shown += " -> " + target
 		}
 		if o.On("F") && e.IsDir() {
 			shown += "/"

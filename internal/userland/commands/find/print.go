@@ -50,37 +50,15 @@ func (f *finder) list(out *bufio.Writer, e *found) {
 
 // format prints by a format of -printf.
 func (f *finder) format(out *bufio.Writer, arg string, e *found) {
-	for i := 0; i < len(arg); i++ {
-		switch {
-		case arg[i] == '\\':
-			text, n, stop := printf.CEscape(arg[i:], true)
-			if stop {
-				return
-			}
-			out.WriteString(text)
-			i += n - 1
-		case arg[i] == '%' && i+1 < len(arg):
-			if arg[i+1] == '%' {
-				out.WriteString("%")
-				i++
-				continue
-			}
-			d, rest, ok := printf.NextDirective(arg[i:])
-			if !ok {
-				out.WriteString(arg[i:])
-				return
-			}
-			i = len(arg) - len(rest) - 1
-			verb := ""
-			if strings.IndexByte("TAC", d.Verb) >= 0 && rest != "" {
-				verb = rest[:1]
-				i++
-			}
-			out.WriteString(d.FormatString(f.field(d.Verb, verb, e)))
-		default:
-			out.WriteByte(arg[i])
+	escape := func(s string) (string, int, bool) { return printf.CEscape(s, true) }
+	write := func(s string) { out.WriteString(s) }
+	printf.Format(arg, escape, write, func(d printf.Directive, rest string) (string, int) {
+		sub := ""
+		if strings.IndexByte("TAC", d.Verb) >= 0 && rest != "" {
+			sub = rest[:1]
 		}
-	}
+		return d.FormatString(f.field(d.Verb, sub, e)), len(sub)
+	})
 }
 
 // layouts are those of times in -printf that are not strftime's: their seconds have ten
@@ -138,10 +116,8 @@ func (f *finder) field(verb byte, sub string, e *found) string {
 	case 'y', 'Y':
 		return map[uint32]string{abi.S_IFREG: "f", abi.S_IFDIR: "d", abi.S_IFLNK: "l", abi.S_IFIFO: "p", abi.S_IFCHR: "c", abi.S_IFSOCK: "s"}[e.st.Mode&abi.S_IFMT]
 	case 'l':
-		if n, err := f.c.Lookup(e.path, false); err == abi.OK {
-			target, _ := f.c.FS.Readlink(n)
-			return target
-		}
+		target, _ := f.c.Readlink(e.path)
+		return target
 	case 't', 'T':
 		return f.stamp(sub, e.st.Mtime)
 	case 'a', 'A':

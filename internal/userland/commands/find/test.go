@@ -77,15 +77,8 @@ func findPath(f *finder, name, arg string) test {
 func link(f *finder, name, arg string) test {
 	pattern, fold := glob.Compile(arg, false), name == "-ilname"
 	return func(f *finder, e *found) bool {
-		if e.st.Mode&abi.S_IFMT != abi.S_IFLNK {
-			return false
-		}
-		n, err := f.c.Lookup(e.path, false)
-		if err != abi.OK {
-			return false
-		}
-		target, err := f.c.FS.Readlink(n)
-		return err == abi.OK && pattern.Match(f.c.Ctx, target, fold)
+		target, err := f.c.Readlink(e.path)
+		return err == nil && e.st.Mode&abi.S_IFMT == abi.S_IFLNK && pattern.Match(f.c.Ctx, target, fold)
 	}
 }
 
@@ -171,9 +164,7 @@ func perm(f *finder, _, arg string) test {
 
 func same(f *finder, _, arg string) test {
 	st, err := f.c.Stat(arg)
-	if err != nil {
-		f.c.Exit(1, "%s: %s", command.Quote(arg), command.Text(err))
-	}
+	f.c.Need(err, 1, "%s", command.Quote(arg))
 	return func(_ *finder, e *found) bool { return e.st.Ino == st.Ino && e.st.Dev == st.Dev }
 }
 

@@ -45,9 +45,7 @@ func newer(f *finder, name, arg string) test {
 		than = abi.NewTimespec(t)
 	} else {
 		st, err := f.c.Stat(arg)
-		if err != nil {
-			f.c.Exit(1, "%s: %s", command.Quote(arg), command.Text(err))
-		}
+		f.c.Need(err, 1, "%s", command.Quote(arg))
 		than = timeOf(&st, as)
 	}
 	return func(_ *finder, e *found) bool { return than.Before(timeOf(&e.st, of)) }

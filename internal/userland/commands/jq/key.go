@@ -3,12 +3,13 @@ package jq
 import (
 	"errors"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/itchyny/gojq"
+
+	"coderunner/internal/lazyregexp"
 )
 
 // keyError is the error of .key that names the key, which gojq's does not.
@@ -29,7 +30,7 @@ func at(v any, args []any) any {
 }
 
 // once matches filters whose second run would take or print more.
-var once = regexp.MustCompile(`\b(inputs?|debug|stderr)\b`)
+var once = lazyregexp.New(`\b(inputs?|debug|stderr)\b`)
 
 // naming returns the filter with _at for each constant key, nil if it cannot run again. It
 // serves errors alone, since _at makes no paths.

@@ -10,6 +10,8 @@ import (
 // command reads what follows a command's name.
 func (p *parser) command(cmd *instruction) {
 	switch {
+	case p.renames && (cmd.name != 's' || cmd.from != nil):
+		p.fail("only s/expression/replacement/ changes names")
 	case cmd.name == '#' && cmd.from != nil:
 		p.fail("comments don't accept any addresses")
 	case cmd.name == ':' && cmd.from != nil:
@@ -171,6 +173,11 @@ func (p *parser) substitution(cmd *instruction) {
 	for {
 		ch := p.peek()
 		switch {
+		case p.renames && ch == 'x':
+			d.Extended = true
+		case p.renames && ch != 0 && strings.IndexByte("rRsShH", ch) >= 0:
+		case p.renames && ch != 0 && strings.IndexByte("pew", ch) >= 0:
+			p.fail("unknown option to `s'")
 		case ch == 'g':
 			if cmd.global {
 				p.fail("multiple `g' options to `s' command")

@@ -19,25 +19,22 @@ type inPlaceFile struct {
 }
 
 // startInPlace sends the output to a new file beside the current one.
-func (s *editor) startInPlace() error {
+func (s *editor) startInPlace() {
 	st, err := s.c.Stat(s.name)
-	if err != nil {
-		return err
-	}
+	s.c.Check(err)
 	temp := fmt.Sprintf("%ssed%06x", s.name[:strings.LastIndexByte(s.name, '/')+1], st.Ino)
 	f, err := s.c.Create(temp)
 	if err != nil {
-		return fmt.Errorf("couldn't open temporary file %s: %s", temp, command.Text(err))
+		s.c.Throw("couldn't open temporary file %s: %s", temp, command.Text(err))
 	}
 	s.inPlace = &inPlaceFile{f, temp, s.name, st.Mode & 0o7777}
 	s.out, s.unended = command.NewWriter(f), false
-	return nil
 }
 
 // finishFile ends the current input, and renames what was written in place.
-func (s *editor) finishFile() error {
+func (s *editor) finishFile() {
 	if s.in == nil {
-		return nil
+		return
 	}
 	if s.inPlace != nil {
 		// What q left unread stays.
@@ -56,7 +53,7 @@ func (s *editor) finishFile() error {
 	s.in = nil
 	p := s.inPlace
 	if p == nil {
-		return nil
+		return
 	}
 	s.inPlace = nil
 	err := s.out.Flush()
@@ -64,7 +61,7 @@ func (s *editor) finishFile() error {
 	s.out, s.unended = s.c.Out, false
 	if err != nil {
 		s.c.FS.Unlink(nil, s.c.Abs(p.temp))
-		return fmt.Errorf("couldn't write to %s: %s", p.name, command.Text(err))
+		s.c.Throw("couldn't write to %s: %s", p.name, command.Text(err))
 	}
 	if n, e := s.c.Lookup(p.temp, true); e == abi.OK {
 		s.c.FS.Chmod(n, p.mode)
@@ -75,14 +72,15 @@ func (s *editor) finishFile() error {
 			at := strings.LastIndexByte(p.name, '/') + 1
 			backup = p.name[:at] + strings.ReplaceAll(suffix, "*", p.name[at:])
 		}
-		if e := s.c.FS.Rename(nil, s.c.Abs(p.name), nil, s.c.Abs(backup), 0); e != abi.OK {
-			return fmt.Errorf("cannot rename %s: %s", p.name, command.Text(e))
-		}
+		s.rename(p.name, backup)
 	}
-	if e := s.c.FS.Rename(nil, s.c.Abs(p.temp), nil, s.c.Abs(p.name), 0); e != abi.OK {
-		return fmt.Errorf("cannot rename %s: %s", p.temp, command.Text(e))
+	s.rename(p.temp, p.name)
+}
+
+func (s *editor) rename(from, to string) {
+	if e := s.c.FS.Rename(nil, s.c.Abs(from), nil, s.c.Abs(to), 0); e != abi.OK {
+		s.c.Throw("cannot rename %s: %s", from, command.Text(e))
 	}
-	return nil
 }
 
 // isLast reports whether the current line is the last one.
@@ -104,9 +102,7 @@ func (s *editor) output(name string) *bufio.Writer {
 		return w
 	}
 	f, err := s.c.Create(name)
-	if err != nil {
-		s.c.Exit(1, "couldn't open file %s: %s", name, command.Text(err))
-	}
+	s.c.Need(err, 1, "couldn't open file %s", name)
 	s.c.Files = append(s.c.Files, f)
 	s.files[name] = command.NewWriter(f)
 	return s.files[name]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"coderunner/internal/userland/commands/command"
 	"coderunner/internal/userland/regex"
 )
 
@@ -22,6 +23,8 @@ type parser struct {
 	blocks []int
 	labels map[string]int
 	jumps  map[int]string
+
+	renames bool // the script is tar's
 }
 
 // fail ends sed with a mistake in the script.
@@ -30,7 +33,7 @@ func (p *parser) fail(format string, args ...any) {
 	if strings.HasPrefix(p.name, "file ") {
 		where = fmt.Sprintf("%s line %d", p.name, 1+strings.Count(p.src[:min(p.at, len(p.src))], "\n"))
 	}
-	p.s.c.Exit(1, "%s: %s", where, fmt.Sprintf(format, args...))
+	p.s.c.Exit(1+command.Btoi(p.renames), "%s: %s", where, fmt.Sprintf(format, args...))
 }
 
 // parse parses all pieces. A text or a group may go on in the next one.

@@ -109,12 +109,12 @@ func (s *editor) inRange(cmd *instruction) bool {
 
 // execute runs the script. deleted reports that the pattern space is not to be
 // printed, again that the cycle restarts without reading.
-func (s *editor) execute() (deleted, again bool, err error) {
+func (s *editor) execute() (deleted, again bool) {
 	for at, steps := 0, 0; at < len(s.script); {
 		cmd := s.script[at]
 		at++
-		if steps++; steps&0xff == 0 && s.c.Stopped() {
-			return true, false, command.ErrStopped
+		if steps++; steps&0xff == 0 {
+			s.c.Proceed()
 		}
 		if s.selects(cmd) == cmd.not {
 			if cmd.name == '{' {
@@ -131,47 +131,41 @@ func (s *editor) execute() (deleted, again bool, err error) {
 			}
 			s.replaced = false
 		case 'd':
-			return true, false, nil
+			return true, false
 		case 'D':
 			if nl := bytes.IndexByte(s.space, '\n'); nl >= 0 {
 				s.space = append(s.space[:0], s.space[nl+1:]...)
-				return true, true, nil
+				return true, true
 			}
-			return true, false, nil
+			return true, false
 		case 'c':
 			if cmd.to == nil || cmd.not || !cmd.active {
 				s.begin().WriteString(cmd.text)
 			}
-			return true, false, nil
+			return true, false
 		case 'n', 'N':
-			if ended, err := s.nextLine(cmd.name == 'N'); ended || err != nil {
-				return cmd.name == 'n' || s.posix, false, err
+			if !s.nextLine(cmd.name == 'N') {
+				return cmd.name == 'n' || s.posix, false
 			}
 		case 'q', 'Q':
-			s.status = cmd.number
-			return cmd.name == 'Q', false, errQuit
+			s.status, s.quit = cmd.number, true
+			return cmd.name == 'Q', false
 		default:
-			if err := s.simple(cmd); err != nil {
-				return true, false, err
-			}
+			s.simple(cmd)
 		}
 	}
-	return false, false, nil
+	return false, false
 }
 
-// nextLine is n and N. ended reports that there is no next line.
-func (s *editor) nextLine(add bool) (ended bool, err error) {
-	if s.isLast() {
-		if !add && !s.quiet {
-			s.print(s.space)
-		}
-		if len(s.names) > 0 { // with -i and -s, another file follows
-			return true, nil
-		}
-		return true, errQuit
-	}
+// nextLine is n and N. It reports whether there is a next line.
+func (s *editor) nextLine(add bool) bool {
+	last := s.isLast()
 	if !add && !s.quiet {
 		s.print(s.space)
+	}
+	if last {
+		s.quit = len(s.names) == 0 // with -i and -s, another file follows
+		return false
 	}
 	s.flushAfter()
 	if add {
@@ -181,14 +175,15 @@ func (s *editor) nextLine(add bool) (ended bool, err error) {
 	}
 	s.whole, s.hasNext = s.nextWhole, false
 	s.line++
-	return false, s.bound()
+	s.bound()
+	return true
 }
 
 // simple runs a command that does not change the flow.
-func (s *editor) simple(cmd *instruction) error {
+func (s *editor) simple(cmd *instruction) {
 	switch cmd.name {
 	case 'a':
-		return s.later(func() { s.begin().WriteString(cmd.text) })
+		s.later(func() { s.begin().WriteString(cmd.text) })
 	case 'i':
 		s.begin().WriteString(cmd.text)
 	case 'p':
@@ -200,16 +195,12 @@ func (s *editor) simple(cmd *instruction) error {
 	case 'g':
 		s.space = append(s.space[:0], s.hold...)
 	case 'G':
-		if err := s.c.Room(len(s.space) + len(s.hold)); err != nil {
-			return err
-		}
+		s.c.Check(s.c.Room(len(s.space) + len(s.hold)))
 		s.space = append(append(s.space, s.end), s.hold...)
 	case 'h':
 		s.hold = append(s.hold[:0], s.space...)
 	case 'H':
-		if err := s.c.Room(len(s.space) + len(s.hold)); err != nil {
-			return err
-		}
+		s.c.Check(s.c.Room(len(s.space) + len(s.hold)))
 		s.hold = append(append(s.hold, s.end), s.space...)
 	case 'x':
 		s.space, s.hold = s.hold, s.space
@@ -222,9 +213,9 @@ func (s *editor) simple(cmd *instruction) error {
 	case 'l':
 		s.list(cmd.number)
 	case 'r':
-		return s.later(func() { s.insertFile(cmd.text) })
+		s.later(func() { s.insertFile(cmd.text) })
 	case 'R':
-		return s.later(func() { s.insertLine(cmd.text) })
+		s.later(func() { s.insertLine(cmd.text) })
 	case 'w':
 		cmd.file.Write(s.space)
 		cmd.file.WriteByte(s.end)
@@ -240,21 +231,18 @@ func (s *editor) simple(cmd *instruction) error {
 			return r
 		}, s.space)
 	case 's':
-		return s.substitute(cmd)
+		s.substitute(cmd)
 	}
-	return s.bound()
+	s.bound()
 }
 
 // laterCost is what an output for the end of the cycle takes.
 const laterCost = 64
 
 // later has something put out at the end of the cycle.
-func (s *editor) later(f func()) error {
-	if err := s.c.Reserve(laterCost); err != nil {
-		return err
-	}
+func (s *editor) later(f func()) {
+	s.c.Check(s.c.Reserve(laterCost))
 	s.after = append(s.after, f)
-	return nil
 }
 
 func (s *editor) insertFile(name string) {
@@ -324,100 +312,4 @@ func (s *editor) list(width int) {
 		i++
 	}
 	s.out.WriteString("$\n")
-}
-
-// substitute is the command s.
-func (s *editor) substitute(cmd *instruction) error {
-	p := s.use(cmd.expr)
-	nth := max(1, cmd.nth)
-	limit := nth
-	if cmd.global {
-		limit = -1
-	}
-	held := 0
-	room := func(n int) error {
-		held += n
-		return s.c.Reserve(int64(n))
-	}
-	defer func() { s.c.Release(int64(held)) }()
-	found, err := regex.FindAll(p, s.space, limit, room)
-	if err != nil {
-		held = 0
-		return err
-	}
-	if b, ok := p.(*regex.Backtracking); ok && b.TimedOut {
-		return fmt.Errorf("an expression with backreferences took longer than %s", regex.MatchTime)
-	}
-	if len(found) < nth {
-		return nil
-	}
-	var out []byte
-	end := 0
-	for i, m := range found[nth-1:] {
-		if i > 0 && !cmd.global {
-			break
-		}
-		if i&0xfff == 0xfff && s.c.Stopped() {
-			return command.ErrStopped
-		}
-		if need := 2*len(out) + len(s.space) - held; need > command.CopySize {
-			if err := room(need); err != nil {
-				held -= need
-				return err
-			}
-		}
-		out = append(out, s.space[end:m[0]]...)
-		out = s.expand(out, cmd.parts, m)
-		end = m[1]
-	}
-	s.space = append(out, s.space[end:]...)
-	s.replaced = true
-	for range cmd.show {
-		s.print(s.space)
-	}
-	if cmd.file != nil {
-		cmd.file.Write(s.space)
-		cmd.file.WriteByte(s.end)
-	}
-	return s.bound()
-}
-
-// expand appends a replacement for the match m.
-func (s *editor) expand(out []byte, parts []part, m []int) []byte {
-	var shift, once byte
-	for _, p := range parts {
-		switch p.shift {
-		case 'U', 'L', 'E':
-			shift, once = p.shift, 0
-			continue
-		case 'u', 'l':
-			once = p.shift
-			continue
-		}
-		t := []byte(p.text)
-		if p.group >= 0 {
-			if 2*p.group+1 >= len(m) || m[2*p.group] < 0 {
-				continue
-			}
-			t = s.space[m[2*p.group]:m[2*p.group+1]]
-		}
-		switch shift {
-		case 'U':
-			t = bytes.ToUpper(t)
-		case 'L':
-			t = bytes.ToLower(t)
-		}
-		if once != 0 && len(t) > 0 {
-			r, size := utf8.DecodeRune(t)
-			if once == 'u' {
-				r = unicode.ToUpper(r)
-			} else {
-				r = unicode.ToLower(r)
-			}
-			out = utf8.AppendRune(out, r)
-			t, once = t[size:], 0
-		}
-		out = append(out, t...)
-	}
-	return out
 }

@@ -82,9 +82,6 @@ type editor struct {
 	looking     bool // whether there is a next line, with a current one
 }
 
-// errQuit ends the script without another cycle.
-var errQuit = errors.New("quit")
-
 // Main is sed: it edits a stream by a script.
 func Main(c *command.Call) int {
 	o := c.Parse("n,quiet,silent e,expression= f,file= E,r,regexp-extended i,in-place=? s,separate z,null-data u,unbuffered l,line-length= posix !debug b,binary !sandbox !follow-symlinks")
@@ -99,9 +96,7 @@ func Main(c *command.Call) int {
 			source = append(source, piece{p.Value, fmt.Sprintf("-e expression #%d", len(source)+1)})
 		case "f":
 			data, err := c.ReadFile(p.Value)
-			if err != nil {
-				return c.Die(1, "couldn't open file %s: %s", p.Value, command.Text(err))
-			}
+			c.Need(err, 1, "couldn't open file %s", p.Value)
 			source = append(source, piece{strings.TrimSuffix(string(data), "\n"), "file " + p.Value})
 		}
 	}
@@ -118,7 +113,7 @@ func Main(c *command.Call) int {
 	if s.names = o.Operands("-"); o.On("i") && len(o.Args) == 0 {
 		return c.Die(4, "no input files")
 	}
-	if err := s.run(); err != nil && !errors.Is(err, command.ErrStopped) && c.Ctx.Err() == nil {
+	if err := c.Catch(s.run); err != nil && !errors.Is(err, command.ErrStopped) && c.Ctx.Err() == nil {
 		return c.Die(4, "%s", command.Text(err))
 	}
 	for _, f := range s.files {
@@ -128,40 +123,25 @@ func Main(c *command.Call) int {
 }
 
 // run runs the script once for each line.
-func (s *editor) run() error {
-	for !s.quit {
-		if ok, err := s.read(); !ok || err != nil {
-			return err
-		}
-		for again := true; again; {
-			var err error
-			if again, err = s.cycle(); err != nil {
-				return err
-			}
+func (s *editor) run() {
+	for !s.quit && s.read() {
+		for s.cycle() {
 		}
 	}
-	return s.finishFile()
+	s.finishFile()
 }
 
-// cycle runs the script on the pattern space. again reports that D wants
-// another cycle without another line.
-func (s *editor) cycle() (again bool, err error) {
+// cycle runs the script on the pattern space, and reports whether D wants another cycle
+// without another line.
+func (s *editor) cycle() (again bool) {
 	s.replaced = false
-	deleted, again, err := s.execute()
-	if err != nil && err != errQuit {
-		return false, err
-	}
-	if err == errQuit {
-		s.quit = true
-	}
+	deleted, again := s.execute()
 	if !deleted && !s.quiet {
 		s.print(s.space)
 	}
 	s.flushAfter()
-	if s.c.Stopped() {
-		return false, command.ErrStopped
-	}
-	return again && !s.quit, nil
+	s.c.Proceed()
+	return again && !s.quit
 }
 
 func (s *editor) flushAfter() {
@@ -197,86 +177,72 @@ func (s *editor) begin() *bufio.Writer {
 }
 
 // read reads the next line into the pattern space.
-func (s *editor) read() (bool, error) {
+func (s *editor) read() bool {
+	s.fill()
 	if !s.hasNext {
-		if err := s.fill(); err != nil {
-			return false, err
-		}
-		if !s.hasNext {
-			return false, nil
-		}
+		return false
 	}
 	s.space = append(s.space[:0], s.next...)
 	s.whole = s.nextWhole
 	s.line++
 	s.hasNext = false
-	return true, s.bound()
+	s.bound()
+	return true
 }
 
 // bound charges the spaces to the memory budget.
-func (s *editor) bound() error {
+func (s *editor) bound() {
 	if held := int64(cap(s.space) + cap(s.hold)); held > s.charged+command.CopySize {
-		if err := s.c.Reserve(held - s.charged); err != nil {
-			return err
-		}
+		s.c.Check(s.c.Reserve(held - s.charged))
 		s.charged = held
 	}
-	return nil
 }
 
 // fill looks one line ahead, opening the next input at the end of one.
-func (s *editor) fill() error {
+func (s *editor) fill() {
 	for !s.hasNext {
 		if s.in != nil {
 			line, ok := s.in.Next()
 			if ok {
 				s.next, s.nextWhole, s.hasNext = append(s.next[:0], line...), s.in.Whole, true
-				return nil
+				return
 			}
-			if s.in.Err != nil {
-				if !errors.Is(s.in.Err, abi.EISDIR) {
-					return s.in.Err
-				}
+			if errors.Is(s.in.Err, abi.EISDIR) {
 				s.c.Errorf("couldn't edit %s: not a regular file", s.name)
-			}
-			if s.o.On("i") || s.o.On("s") {
-				if s.looking {
-					return nil // the file ends with the current line
-				}
-				if err := s.finishFile(); err != nil {
-					return err
-				}
 			} else {
+				s.c.Check(s.in.Err)
+			}
+			if !s.o.On("i") && !s.o.On("s") {
 				s.closer.Close()
 				s.in = nil
+			} else if s.looking {
+				return // the file ends with the current line
+			} else {
+				s.finishFile()
 			}
 		}
 		if len(s.names) == 0 {
-			return nil
+			return
 		}
-		if err := s.open(); err != nil {
-			return err
-		}
+		s.open()
 	}
-	return nil
 }
 
-func (s *editor) open() error {
+func (s *editor) open() {
 	s.name, s.names = s.names[0], s.names[1:]
 	r, err := s.c.Open(s.name)
-	switch {
-	case errors.Is(err, abi.EISDIR) && s.o.On("i"):
-		s.c.Errorf("couldn't edit %s: not a regular file", s.name)
-		s.status = 4
-		return nil
-	case errors.Is(err, abi.EISDIR):
-		s.c.Errorf("read error on %s: %s", s.name, command.Text(err))
+	if err != nil {
 		s.status = 2
-		return nil
-	case err != nil:
-		s.c.Errorf("can't read %s: %s", s.name, command.Text(err))
-		s.status = 2
-		return nil
+		switch {
+		case errors.Is(err, abi.EISDIR) && s.o.On("i"):
+			s.c.Errorf("couldn't edit %s: not a regular file", s.name)
+			s.status = 4
+		case errors.Is(err, abi.EISDIR):
+			s.c.Errorf("read error on %s: %s", s.name, command.Text(err))
+		default:
+			s.c.Errorf("can't read %s: %s", s.name, command.Text(err))
+		}
+		return
 	}
 	s.closer, s.in = r, s.c.Lines(r, s.end)
 	if s.o.On("i") || s.o.On("s") {
@@ -286,7 +252,6 @@ func (s *editor) open() error {
 		}
 	}
 	if s.o.On("i") && s.name != "-" {
-		return s.startInPlace()
+		s.startInPlace()
 	}
-	return nil
 }

@@ -1,8 +1,8 @@
 // Package sqlite has sqlite3, the shell of SQLite.
 //
-// SQLite is in Python's library. The command is a Python program, rows.py and shell.py, which an
-// interpreter of the sandbox runs: it sees the sandbox's files and ends with the
-// process.
+// SQLite is in Python's library. The command is a Python module of ours there, which is kept as
+// bytecode, and which an interpreter of the sandbox runs: it sees the sandbox's files and ends
+// with the process.
 //
 // # Limits
 //
@@ -14,17 +14,7 @@
 // cmd/coderunner/testdata/run/sqlite.txtar, for it needs an interpreter.
 package sqlite
 
-import (
-	_ "embed"
-
-	"coderunner/internal/userland/commands/command"
-)
-
-//go:embed rows.py
-var rows string
-
-//go:embed shell.py
-var shell string
+import "coderunner/internal/userland/commands/command"
 
 // Main runs statements on a database.
 func Main(c *command.Call) int {
@@ -32,7 +22,7 @@ func Main(c *command.Call) int {
 		c.About("help")
 		return 0
 	}
-	status, err := c.Run(command.Child{Args: append([]string{"python3", "-c", rows + shell}, c.Args...)})
+	status, err := c.Run(command.Child{Args: append([]string{"python3", "-c", "import _coderunner_sqlite as s; s.run()"}, c.Args...)})
 	if err != nil {
 		c.Errorf("%s", command.Text(err))
 	}

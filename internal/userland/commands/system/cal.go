@@ -19,13 +19,13 @@ func Cal(c *command.Call) int {
 	year, month, count := now.Year(), now.Month(), 1
 	args := o.Args
 	if n := len(args); n > 0 {
-		year = calNumber(c, args[n-1], 1, 9999, "illegal year value: use 1-9999")
+		year = calNumber(c, args[n-1], 9999, "illegal year value: use 1-9999")
 		if n > 1 {
 			month = calMonth(c, args[n-2])
 		}
 		if n > 2 {
 			most := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
-			calNumber(c, args[0], 1, most, fmt.Sprintf("illegal day value: use 1-%d", most))
+			calNumber(c, args[0], most, fmt.Sprintf("illegal day value: use 1-%d", most))
 		}
 	}
 	whole := o.On("y") || len(args) == 1
@@ -37,7 +37,7 @@ func Cal(c *command.Call) int {
 	case o.On("3"):
 		first, count = first.AddDate(0, -1, 0), 3
 	case o.On("n"):
-		count = calNumber(c, o.Value("n", ""), 1, 1200, "invalid month argument")
+		count = calNumber(c, o.Value("n", ""), 1200, "invalid month argument")
 	}
 	for ; count > 0; count, first = count-3, first.AddDate(0, 3, 0) {
 		calRow(c, first, min(count, 3), !whole, o.Last("m", "s") == "m")
@@ -45,9 +45,9 @@ func Cal(c *command.Call) int {
 	return c.Status
 }
 
-func calNumber(c *command.Call, s string, least, most int, wrong string) int {
+func calNumber(c *command.Call, s string, most int, wrong string) int {
 	n, ok := command.Atoi(s)
-	if !ok || n < least || n > most {
+	if !ok || n < 1 || n > most {
 		c.Exit(1, "%s", wrong)
 	}
 	return n
@@ -63,7 +63,7 @@ func calMonth(c *command.Call, s string) time.Month {
 	if _, ok := command.Atoi(s); !ok {
 		c.Exit(1, "unknown month name: %s", s)
 	}
-	return time.Month(calNumber(c, s, 1, 12, "illegal month value: use 1-12"))
+	return time.Month(calNumber(c, s, 12, "illegal month value: use 1-12"))
 }
 
 // calRow prints months beside each other.

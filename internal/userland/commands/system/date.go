@@ -51,15 +51,11 @@ func Date(c *command.Call) int {
 	switch {
 	case o.On("r"):
 		st, err := c.Stat(o.Value("r", ""))
-		if err != nil {
-			return c.Die(1, "%s: %s", o.Value("r", ""), command.Text(err))
-		}
+		c.Need(err, 1, "%s", o.Value("r", ""))
 		t = st.Mtime.Time()
 	case o.On("f"):
 		data, err := c.ReadFile(o.Value("f", ""))
-		if err != nil {
-			return c.Die(1, "%s: %s", o.Value("f", ""), command.Text(err))
-		}
+		c.Need(err, 1, "%s", o.Value("f", ""))
 		for line := range strings.Lines(string(data)) {
 			line = strings.TrimSuffix(line, "\n")
 			if t, ok := clock.ParseDate(line, zone); ok {

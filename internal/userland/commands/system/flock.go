@@ -32,9 +32,7 @@ func Flock(c *command.Call) int {
 	if errors.Is(err, abi.EBADF) {
 		return c.Die(65, "%s: %s", o.Args[0], command.Text(err))
 	}
-	if err != nil {
-		return c.Die(66, "cannot open lock file %s: %s", o.Args[0], command.Text(err))
-	}
+	c.Need(err, 66, "cannot open lock file %s", o.Args[0])
 	if o.On("u") {
 		f.Unlock()
 		return 0

@@ -14,21 +14,14 @@ import (
 // Pgrep is pgrep, which prints the processes whose names match, and pkill, which sends
 // them a signal.
 func Pgrep(c *command.Call) int {
-	sig := kernel.SIGTERM
-	if c.Name == "pkill" && len(c.Args) > 0 && len(c.Args[0]) > 1 {
-		if s, ok := kernel.ParseSignal(c.Args[0][1:]); ok && c.Args[0][0] == '-' {
-			sig, c.Args = s, c.Args[1:]
-		}
-	}
+	signal := firstSignal(c)
 	o := c.Parse("a,list-full c,count d,delimiter= e,echo f,full g,pgroup= i,ignore-case l,list-name n,newest o,oldest P,parent= s,session= signal= u,euid= U,uid= v,inverse x,exact", 0, 1)
 	if len(o.Args) == 0 && !o.On("P") && !o.On("g") && !o.On("u") {
 		return c.Usage(2, "no matching criteria specified")
 	}
-	if name := o.Value("signal", ""); name != "" {
-		var ok bool
-		if sig, ok = kernel.ParseSignal(name); !ok {
-			return c.Die(1, "Unknown signal %q.", name)
-		}
+	sig, ok := kernel.ParseSignal(o.Value("signal", signal))
+	if !ok {
+		return c.Die(1, "Unknown signal %q.", o.Value("signal", ""))
 	}
 	pattern := ""
 	if len(o.Args) > 0 {
@@ -66,6 +59,19 @@ func Pgrep(c *command.Call) int {
 		}
 	}
 	return command.Btoi(len(found) == 0)
+}
+
+// firstSignal takes the signal of pkill -HUP and killall -9 off the arguments.
+func firstSignal(c *command.Call) string {
+	if c.Name == "pgrep" || len(c.Args) == 0 || !strings.HasPrefix(c.Args[0], "-") {
+		return "TERM"
+	}
+	name := c.Args[0][1:]
+	if _, ok := kernel.ParseSignal(name); !ok {
+		return "TERM"
+	}
+	c.Args = c.Args[1:]
+	return name
 }
 
 func listProcesses(c *command.Call, o *command.Options, list []*kernel.Process) {
@@ -125,18 +131,11 @@ func named(p *kernel.Process, name string) bool {
 
 // Killall sends a signal to the processes of programs.
 func Killall(c *command.Call) int {
-	sig := kernel.SIGTERM
-	if len(c.Args) > 0 && len(c.Args[0]) > 1 {
-		if s, ok := kernel.ParseSignal(c.Args[0][1:]); ok && c.Args[0][0] == '-' {
-			sig, c.Args = s, c.Args[1:]
-		}
-	}
+	signal := firstSignal(c)
 	o := c.Parse("e,exact I,ignore-case q,quiet s,signal= v,verbose w,wait", 1)
-	if name := o.Value("s", ""); name != "" {
-		var ok bool
-		if sig, ok = kernel.ParseSignal(name); !ok {
-			return c.Die(1, "%s: unknown signal", name)
-		}
+	sig, ok := kernel.ParseSignal(o.Value("s", signal))
+	if !ok {
+		return c.Die(1, "%s: unknown signal", o.Value("s", ""))
 	}
 	for _, name := range o.Args {
 		found := false

@@ -50,9 +50,7 @@ func Xargs(c *command.Call) int {
 	var r interface{ ReadByte() (byte, error) } = in
 	if name := o.Value("a", ""); name != "" {
 		f, err := c.Open(name)
-		if err != nil {
-			return c.Die(1, "Cannot open input file %s: %s", command.Quote(name), command.Text(err))
-		}
+		c.Need(err, 1, "Cannot open input file %s", command.Quote(name))
 		c.Files = append(c.Files, f)
 		r = c.Lines(f, '\n').R
 	}

@@ -25,7 +25,7 @@ func Cat(c *command.Call) int {
 	}
 	if plain {
 		c.Each(o.Args, func(_ string, r io.Reader) error {
-			_, err := io.Copy(c.Unbuffered(), r)
+			_, err := io.Copy(command.Unbuffered(c), r)
 			return err
 		})
 	} else {
@@ -176,7 +176,7 @@ func Tee(c *command.Call) int {
 	if o.On("a") {
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
 	}
-	outs, names := []io.Writer{c.Unbuffered()}, []string{"standard output"}
+	outs, names := []io.Writer{command.Unbuffered(c)}, []string{"standard output"}
 	for _, name := range o.Args {
 		f, err := c.OpenFile(name, flags, 0o666)
 		if err != nil {

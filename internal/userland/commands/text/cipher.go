@@ -3,6 +3,7 @@ package text
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/pbkdf2"
@@ -12,7 +13,8 @@ import (
 	"encoding/base64"
 	"hash"
 	"io"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 
 	"coderunner/internal/userland/commands/command"
@@ -24,96 +26,57 @@ const salted = "Salted__"
 // maxIterations bounds the derivation of a key, which nothing interrupts.
 const maxIterations = 1_000_000
 
+// opensslCiphers are the options that name a cipher, with the bits of its key.
+var opensslCiphers = map[string]int{
+	"aes-128-cbc": 128, "aes-192-cbc": 192, "aes-256-cbc": 256, "aes-128-ctr": 128, "aes-192-ctr": 192, "aes-256-ctr": 256, "aes128": 128, "aes256": 256,
+}
+
 // enciphering is openssl enc: what its options say.
 type enciphering struct {
-	bits             int // of the key
-	counter          bool
-	decode, armored  bool
-	oneLine, derived bool
-	password         string
-	iterations       int
-	digest           func() hash.Hash
-	in, out          string
+	bits       int // of the key
+	counter    bool
+	armored    bool
+	oneLine    bool
+	password   string
+	iterations int
+	digest     func() hash.Hash
 }
 
 // opensslCipher encrypts with a password, or decrypts: AES with CBC or CTR and a key
 // that PBKDF2 derives.
 func opensslCipher(c *command.Call, args []string) int {
-	e := &enciphering{iterations: 10_000, digest: sha256.New, in: "-"}
-	for len(args) > 0 {
-		n := e.option(c, args[0], append(args[1:len(args):len(args)], "")[0])
-		if n == 0 {
-			return c.Die(1, "enc: only AES by CBC or CTR with a password is here; use Python's cryptography for %s", command.Quote(args[0]))
-		}
-		args = args[min(n, len(args)):]
+	ciphers := slices.Sorted(maps.Keys(opensslCiphers))
+	o, _ := opensslOptions(c, "e d a base64 A salt p pbkdf2 pass= k= iter= md= in= out= "+strings.Join(ciphers, " "), args)
+	name := given(o, ciphers...)
+	e := &enciphering{
+		bits: opensslCiphers[name], counter: strings.HasSuffix(name, "-ctr"), armored: given(o, "a", "base64") != "", oneLine: given(o, "A") != "",
+		iterations: c.Int(cmp.Or(o["iter"], "10000"), 1, maxIterations, "enc: invalid number of iterations: %s"),
+		digest:     map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}[cmp.Or(o["md"], "sha256")],
+	}
+	if option := given(o, "pass", "k"); option != "" {
+		e.password = secret(c, option, o[option])
 	}
 	switch {
 	case e.bits == 0:
 		return c.Die(1, "enc: name a cipher: -aes-256-cbc")
+	case e.digest == nil:
+		return c.Die(1, "enc: only the digests sha256 and sha512 are here; use Python's cryptography for %s", command.Quote(o["md"]))
 	case e.password == "":
 		return c.Die(1, "enc: there is no terminal to ask for a password: write -pass pass:PASSWORD")
-	case !e.derived:
+	case given(o, "pbkdf2", "iter") == "":
 		return c.Die(1, "enc: deprecated key derivation is not available in this sandbox: add -pbkdf2")
 	}
-	data, err := c.ReadAll(c.Input(e.in))
+	data, err := c.ReadAll(c.Input(cmp.Or(o["in"], "-")))
 	c.Must(err)
-	if e.out != "" {
-		c.Out = c.Output(e.out, 1, "")
-	}
-	if e.decode {
+	c.Out = c.Output(o["out"], 1, "")
+	if given(o, "d") != "" {
 		return e.decrypt(c, data)
 	}
 	return e.encrypt(c, data)
 }
 
-// option reads an option and returns how many arguments it took.
-func (e *enciphering) option(c *command.Call, a, next string) int {
-	a = strings.TrimLeft(a, "-")
-	switch a {
-	case "e", "salt", "p":
-	case "d":
-		e.decode = true
-	case "a", "base64":
-		e.armored = true
-	case "A":
-		e.oneLine = true
-	case "pbkdf2":
-		e.derived = true
-	case "aes256":
-		e.bits = 256
-	case "aes128":
-		e.bits = 128
-	case "pass", "k":
-		e.password = e.secret(c, a, next)
-		return 2
-	case "iter":
-		e.iterations, e.derived = c.Int(next, 1, maxIterations, "enc: invalid number of iterations: %s"), true
-		return 2
-	case "md":
-		digests := map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}
-		if e.digest = digests[next]; e.digest == nil {
-			return 0
-		}
-		return 2
-	case "in":
-		e.in = next
-		return 2
-	case "out":
-		e.out = next
-		return 2
-	default:
-		size, mode, _ := strings.Cut(strings.TrimPrefix(a, "aes-"), "-")
-		e.bits, _ = strconv.Atoi(size)
-		e.counter = mode == "ctr"
-		if !strings.HasPrefix(a, "aes-") || e.bits != 128 && e.bits != 192 && e.bits != 256 || mode != "cbc" && mode != "ctr" {
-			return 0
-		}
-	}
-	return 1
-}
-
 // secret returns the password that -pass or -k names.
-func (e *enciphering) secret(c *command.Call, option, arg string) string {
+func secret(c *command.Call, option, arg string) string {
 	kind, value, _ := strings.Cut(arg, ":")
 	switch {
 	case option == "k":

@@ -2,6 +2,7 @@ package text
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -23,15 +24,13 @@ type csplitter struct {
 func Csplit(c *command.Call) int {
 	o := c.Parse("b,suffix-format= f,prefix= k,keep-files n,digits= s,quiet,silent q z,elide-empty-files suppress-matched", 2)
 	lines, err := c.ReadLines(o.Args[0], '\n')
-	if err != nil {
-		return c.Die(1, "cannot open %s for reading: %s", command.Quote(o.Args[0]), command.Text(err))
-	}
+	c.Need(err, 1, "cannot open %s for reading", command.Quote(o.Args[0]))
 	if n := len(lines); n > 0 && len(lines[n-1]) == 0 {
 		lines = lines[:n-1]
 	}
 	s := &csplitter{c: c, o: o, lines: lines}
-	err = s.split(o.Args[1:])
-	if e := s.piece(len(lines)); err == nil {
+	err = c.Catch(func() { s.split(o.Args[1:]) })
+	if e := c.Catch(func() { s.piece(len(lines)) }); err == nil {
 		err = e
 	}
 	if err == nil {
@@ -46,65 +45,65 @@ func Csplit(c *command.Call) int {
 }
 
 // split makes a piece up to each place that a pattern names.
-func (s *csplitter) split(patterns []string) error {
+func (s *csplitter) split(patterns []string) {
 	for i := 0; i < len(patterns); i++ {
 		pattern, times, forever := patterns[i], 1, false
 		if i+1 < len(patterns) && strings.HasPrefix(patterns[i+1], "{") {
 			count := strings.Trim(patterns[i+1], "{}")
 			n, ok := command.Atoi(count)
 			if forever = count == "*"; !forever && (!ok || n < 0) {
-				return fmt.Errorf("%s}: integer required between '{' and '}'", patterns[i+1])
+				s.c.Throw("%s}: integer required between '{' and '}'", patterns[i+1])
 			}
 			i, times = i+1, n+1
 		}
 		for k := 0; forever || k < times; k++ {
-			end, skip, err := s.find(pattern, k)
-			if end < 0 && forever {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			if end < s.at || s.c.Stopped() {
-				return fmt.Errorf("%s: line number out of range", command.Quote(pattern))
-			}
-			if skip {
+			end, skip := s.find(pattern, k)
+			switch {
+			case end < 0 && forever:
+				return
+			case end < 0 && s.numbered(pattern), end >= 0 && end < s.at, s.c.Stopped():
+				s.c.Throw("%s: line number out of range", command.Quote(pattern))
+			case end < 0:
+				s.c.Throw("%s: match not found", command.Quote(pattern))
+			case skip:
 				s.at = end
-			} else if err := s.piece(end); err != nil {
-				return err
+			default:
+				s.piece(end)
 			}
 			if s.o.On("suppress-matched") {
 				s.at++
 			}
 		}
 	}
-	return nil
+}
+
+// numbered reports whether a pattern is the number of a line.
+func (s *csplitter) numbered(pattern string) bool {
+	n, ok := command.Atoi(pattern)
+	return ok && n > 0
 }
 
 // find returns the line that a pattern names, -1 if there is none, and whether what is
 // before it is dropped.
-func (s *csplitter) find(pattern string, repeated int) (end int, skip bool, err error) {
-	if n, ok := command.Atoi(pattern); ok && n > 0 {
+func (s *csplitter) find(pattern string, repeated int) (end int, skip bool) {
+	if n, _ := command.Atoi(pattern); s.numbered(pattern) {
 		if n *= repeated + 1; n > len(s.lines) {
-			return -1, false, fmt.Errorf("%s: line number out of range", command.Quote(pattern))
+			return -1, false
 		}
-		return n - 1, false, nil
+		return n - 1, false
 	}
 	mark := pattern[:min(1, len(pattern))]
 	last := strings.LastIndex(pattern, mark)
 	if mark != "/" && mark != "%" || last == 0 {
-		return -1, false, fmt.Errorf("%s: invalid pattern", command.Quote(pattern))
+		s.c.Throw("%s: invalid pattern", command.Quote(pattern))
 	}
-	offset := 0
-	if rest := pattern[last+1:]; rest != "" {
-		var ok bool
-		if offset, ok = command.Atoi(rest); !ok {
-			return -1, false, fmt.Errorf("%s: integer expected after delimiter", pattern)
-		}
+	offset, ok := command.Atoi(cmp.Or(pattern[last+1:], "0"))
+	if !ok {
+		s.c.Throw("%s: integer expected after delimiter", pattern)
 	}
 	re, err := regex.CompileBasic(pattern[1:last], false, s.c.Limits())
 	if err != nil {
-		return -1, false, fmt.Errorf("%s: invalid regular expression: %w", command.Quote(pattern), err)
+		s.c.Throw("%s: invalid regular expression: %w", command.Quote(pattern), err)
 	}
 	from := s.at
 	if len(s.made) > 0 || repeated > 0 { // a piece begins with the line that matched
@@ -112,16 +111,16 @@ func (s *csplitter) find(pattern string, repeated int) (end int, skip bool, err 
 	}
 	for i := from; i < len(s.lines); i++ {
 		if re.Match(s.lines[i]) {
-			return min(max(i+offset, 0), len(s.lines)), mark == "%", nil
+			return min(max(i+offset, 0), len(s.lines)), mark == "%"
 		}
 	}
-	return -1, false, fmt.Errorf("%s: match not found", command.Quote(pattern))
+	return -1, false
 }
 
 // piece writes the lines before end as the next file.
-func (s *csplitter) piece(end int) error {
+func (s *csplitter) piece(end int) {
 	if s.o.On("z") && end <= s.at {
-		return nil
+		return
 	}
 	c := s.c
 	name := s.o.Value("f", "xx")
@@ -133,7 +132,7 @@ func (s *csplitter) piece(end int) error {
 	s.next++
 	f, err := c.Create(name)
 	if err != nil {
-		return fmt.Errorf("%s: %s", name, command.Text(err))
+		c.Throw("%s: %s", name, command.Text(err))
 	}
 	defer f.Close()
 	s.made = append(s.made, name)
@@ -145,10 +144,9 @@ func (s *csplitter) piece(end int) error {
 		w.WriteByte('\n')
 	}
 	if err := w.Flush(); err != nil {
-		return fmt.Errorf("%s: %s", name, command.Text(err))
+		c.Throw("%s: %s", name, command.Text(err))
 	}
 	if !s.o.On("s") && !s.o.On("q") {
 		c.Printf("%d\n", size)
 	}
-	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"coderunner/internal/order"
 	"coderunner/internal/userland/commands/command"
 )
 
@@ -43,7 +44,7 @@ func spans(list string) (ranges []span, bad string) {
 		}
 		ranges = append(ranges, s)
 	}
-	slices.SortFunc(ranges, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	order.By(ranges, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	merged := ranges[:0]
 	for _, r := range ranges {
 		if n := len(merged); n > 0 && r.from <= merged[n-1].to {

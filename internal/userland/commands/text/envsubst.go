@@ -2,14 +2,14 @@ package text
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/userland/commands/command"
 )
 
 // reference matches $NAME and ${NAME}.
-var reference = regexp.MustCompile(`\$(?:(\w+)|\{(\w+)\})`)
+var reference = lazyregexp.New(`\$(?:(\w+)|\{(\w+)\})`)
 
 // Envsubst is envsubst.
 func Envsubst(c *command.Call) int {
@@ -29,9 +29,7 @@ func Envsubst(c *command.Call) int {
 		return c.Status
 	}
 	data, err := c.ReadAll(c.Concat(nil))
-	if err != nil {
-		return c.Die(1, "%s", command.Text(err))
-	}
+	c.Must(err)
 	fmt.Fprint(c.Out, reference.ReplaceAllStringFunc(string(data), func(found string) string {
 		n := name(reference.FindStringSubmatch(found))
 		if n[0] <= '9' || len(o.Args) > 0 && !only[n] {

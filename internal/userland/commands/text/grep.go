@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/internal/order"
 	"coderunner/internal/userland/commands/command"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/regex"
@@ -98,9 +99,7 @@ func (g *grepper) compile() {
 			sources = append(sources, strings.Split(s.Value, "\n")...)
 		case "f":
 			data, err := c.ReadFile(s.Value)
-			if err != nil {
-				c.Exit(2, "%s: %s", s.Value, command.Text(err))
-			}
+			c.Need(err, 2, "%s", s.Value)
 			if len(data) > 0 {
 				sources = append(sources, strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")...)
 			}
@@ -306,7 +305,7 @@ func (g *grepper) parts(line []byte) (all [][2]int) {
 	for _, p := range g.patterns {
 		all = append(all, g.find(p, line)...)
 	}
-	slices.SortFunc(all, func(a, b [2]int) int {
+	order.By(all, func(a, b [2]int) int {
 		if a[0] != b[0] {
 			return a[0] - b[0]
 		}

@@ -2,9 +2,7 @@ package text
 
 import (
 	"bytes"
-	"fmt"
 	"io"
-	"strings"
 
 	"coderunner/internal/userland/commands/command"
 )
@@ -20,43 +18,34 @@ func blocks(c *command.Call, r io.Reader, n int, f func(block []byte) bool) {
 	}
 }
 
-// hexdumpLine returns a line without its address.
-func hexdumpLine(o *command.Options, canonical bool, b []byte) string {
-	var line strings.Builder
-	single := canonical || o.On("b") || o.On("c")
-	for i := 0; i < 16; i += 1 + command.Btoi(!single) {
-		if canonical && i%8 == 0 {
-			line.WriteByte(' ')
+// squeezed is blocks that calls f with where each begins, and unless all are wanted prints
+// "*" for those that are like the one before. It returns where the last one ends.
+func squeezed(c *command.Call, r io.Reader, n int, at int64, all bool, f func(block []byte, at int64)) int64 {
+	var before []byte
+	starred := false
+	blocks(c, r, n, func(b []byte) bool {
+		if all || len(b) < n || !bytes.Equal(b, before) {
+			before, starred = append(before[:0], b...), false
+			f(b, at)
+		} else if !starred {
+			starred = true
+			c.Print("*\n")
 		}
-		switch {
-		case i >= len(b) && single:
-			line.WriteString(map[bool]string{true: "   ", false: "    "}[canonical])
-		case i >= len(b):
-			line.WriteString(map[bool]string{true: "        ", false: "     "}[o.On("d") || o.On("o") || o.On("x")])
-		case canonical:
-			fmt.Fprintf(&line, " %02x", b[i])
-		case o.On("b"):
-			fmt.Fprintf(&line, " %03o", b[i])
-		case o.On("c"):
-			fmt.Fprintf(&line, " %3s", odChar('c', b[i]))
-		default:
-			v := int(b[i])
-			if i+1 < len(b) {
-				v |= int(b[i+1]) << 8
-			}
-			format := " %04x"
-			switch {
-			case o.On("d"):
-				format = "   %05d"
-			case o.On("o"):
-				format = "  %06o"
-			case o.On("x"):
-				format = "    %04x"
-			}
-			fmt.Fprintf(&line, format, v)
-		}
-	}
-	return line.String()
+		at += int64(len(b))
+		return true
+	})
+	return at
+}
+
+// hexStyles are the formats that the options of hexdump stand for.
+var hexStyles = map[string][]string{
+	"":  {`"%07.7_Ax\n"`, `"%07.7_ax " 8/2 "%04x " "\n"`},
+	"b": {`"%07.7_Ax\n"`, `"%07.7_ax " 16/1 "%03o " "\n"`},
+	"c": {`"%07.7_Ax\n"`, `"%07.7_ax " 16/1 "%3_c " "\n"`},
+	"d": {`"%07.7_Ax\n"`, `"%07.7_ax " 8/2 "  %05u " "\n"`},
+	"o": {`"%07.7_Ax\n"`, `"%07.7_ax " 8/2 " %06o " "\n"`},
+	"x": {`"%07.7_Ax\n"`, `"%07.7_ax " 8/2 "   %04x " "\n"`},
+	"C": {`"%08.8_Ax\n"`, `"%08.8_ax  " 8/1 "%02x " "  " 8/1 "%02x "`, `"  |" 16/1 "%_p" "|\n"`},
 }
 
 // Hexdump is the dump of BSD, in its canonical form with -C.
@@ -70,41 +59,12 @@ func Hexdump(c *command.Call) int {
 	if n, ok := command.Size(o.Value("n", "")); ok && o.On("n") {
 		in = io.LimitReader(in, n)
 	}
-	if o.On("e") {
-		return hexFormats(c, o, in, offset)
+	specs := hexStyles[o.Last("b", "c", "d", "o", "x")]
+	switch {
+	case o.On("e"):
+		specs = o.Values("e")
+	case o.On("C") || c.Name == "hd":
+		specs = hexStyles["C"]
 	}
-	canonical := o.On("C") || c.Name == "hd"
-	address := "%07x"
-	if canonical {
-		address = "%08x"
-	}
-	var before []byte
-	starred := false
-	blocks(c, in, 16, func(b []byte) bool {
-		if !o.On("v") && len(b) == 16 && bytes.Equal(before, b) {
-			if !starred {
-				c.Print("*\n")
-			}
-			starred = true
-			offset += 16
-			return true
-		}
-		before, starred = append(before[:0], b...), false
-		c.Printf(address, offset)
-		c.Print(hexdumpLine(o, canonical, b))
-		if canonical {
-			c.Print("  |")
-			for _, ch := range b {
-				c.Out.WriteByte(printable(ch))
-			}
-			c.Print("|")
-		}
-		c.Print("\n")
-		offset += int64(len(b))
-		return true
-	})
-	if offset > 0 {
-		c.Printf(address+"\n", offset)
-	}
-	return c.Status
+	return hexFormats(c, specs, o.On("v"), in, offset)
 }

@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/userland/commands/command"
 	"coderunner/internal/userland/printf"
 )
@@ -30,8 +30,8 @@ type hexPart struct {
 }
 
 var (
-	hexSyntax     = regexp.MustCompile(`^\s*(?:(\d*)(?:/(\d+))?\s*)?"((?:[^"\\]|\\.)*)"`)
-	hexConversion = regexp.MustCompile(`%([-+ #0]*)(\d*)(?:\.(\d+))?(_[aA][dox]|_[cpu]|[diouxXcsfeEgG])|%%`)
+	hexSyntax     = lazyregexp.New(`^\s*(?:(\d*)(?:/(\d+))?\s*)?"((?:[^"\\]|\\.)*)"`)
+	hexConversion = lazyregexp.New(`%([-+ #0]*)(\d*)(?:\.(\d+))?(_[aA][dox]|_[cpu]|[diouxXcsfeEgG])|%%`)
 )
 
 // maxHexBlock bounds the bytes of a block, and the widths.
@@ -128,11 +128,11 @@ func (u *hexUnit) split(c *command.Call, format string, each int) {
 	text(format[end:])
 }
 
-// hexFormats is hexdump with -e.
-func hexFormats(c *command.Call, o *command.Options, in io.Reader, offset int64) int {
+// hexFormats dumps by formats, from an offset on.
+func hexFormats(c *command.Call, specs []string, all bool, in io.Reader, offset int64) int {
 	var formats [][]hexUnit
 	block := 0
-	for _, spec := range o.Values("e") {
+	for _, spec := range specs {
 		units := hexUnits(c, spec)
 		size := 0
 		for _, u := range units {
@@ -154,23 +154,14 @@ func hexFormats(c *command.Call, o *command.Options, in io.Reader, offset int64)
 			}
 		}
 	}
-	var before []byte
-	starred := false
-	blocks(c, in, block, func(b []byte) bool {
-		if !o.On("v") && len(b) == block && string(before) == string(b) {
-			if !starred {
-				c.Print("*\n")
-			}
-			starred = true
-		} else {
-			before, starred = append(before[:0], b...), false
-			for _, units := range formats {
-				hexLine(c, units, b, offset)
-			}
+	offset = squeezed(c, in, block, offset, all, func(b []byte, at int64) {
+		for _, units := range formats {
+			hexLine(c, units, b, at)
 		}
-		offset += int64(len(b))
-		return true
 	})
+	if offset == 0 {
+		return c.Status
+	}
 	for _, units := range formats {
 		for _, u := range units {
 			for _, p := range u.parts {
@@ -186,6 +177,7 @@ func hexFormats(c *command.Call, o *command.Options, in io.Reader, offset int64)
 // hexLine prints a block by the units of one -e.
 func hexLine(c *command.Call, units []hexUnit, b []byte, offset int64) {
 	at := 0
+	var data []byte
 	for _, u := range units {
 		for turn := 1; turn <= u.times; turn++ {
 			for i, p := range u.parts {
@@ -203,9 +195,16 @@ func hexLine(c *command.Call, units []hexUnit, b []byte, offset int64) {
 				case at >= len(b):
 					c.Print(p.pad + text)
 				default:
-					data := make([]byte, max(p.length, 8))
-					copy(data, b[at:min(len(b), at+p.length)])
-					c.Printf(p.format+"%s", p.value(data), text)
+					data = append(data[:0], b[at:min(len(b), at+p.length)]...)
+					for len(data) < max(p.length, 8) {
+						data = append(data, 0)
+					}
+					if p.verb == "_p" && p.format == "%s" {
+						c.Out.WriteByte(printable(data[0]))
+					} else {
+						c.Printf(p.format, p.value(data))
+					}
+					c.Print(text)
 				}
 				at += p.length
 			}

@@ -16,30 +16,23 @@ import (
 	"coderunner/internal/userland/commands/command"
 )
 
+// charsets are the encodings with names that charmap has not.
+var charsets = map[string]encoding.Encoding{
+	"": encoding.Nop, "UTF8": encoding.Nop, "ASCII": encoding.Nop, "USASCII": encoding.Nop, "ANSIX3.41968": encoding.Nop, "646": encoding.Nop,
+	"UTF16": textunicode.UTF16(textunicode.LittleEndian, textunicode.UseBOM), "UCS2": textunicode.UTF16(textunicode.LittleEndian, textunicode.UseBOM),
+	"UTF16LE": textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM), "UCS2LE": textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM),
+	"UTF16BE": textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM), "UCS2BE": textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM),
+	"UTF32": utf32.UTF32(utf32.LittleEndian, utf32.UseBOM), "UCS4": utf32.UTF32(utf32.LittleEndian, utf32.UseBOM),
+	"UTF32LE": utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), "UCS4LE": utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM),
+	"UTF32BE": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), "UCS4BE": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
+	"LATIN1": charmap.ISO8859_1, "L1": charmap.ISO8859_1, "ISO88591": charmap.ISO8859_1, "MACINTOSH": charmap.Macintosh, "MAC": charmap.Macintosh,
+}
+
 // charset returns an encoding by its name; ascii is one that has no other characters.
 func charset(name string) (e encoding.Encoding, ascii, ok bool) {
 	plain := strings.NewReplacer("-", "", "_", "", ":", "").Replace(strings.ToUpper(name))
-	switch plain {
-	case "UTF8", "":
-		return encoding.Nop, false, true
-	case "ASCII", "USASCII", "ANSIX3.41968", "646":
-		return encoding.Nop, true, true
-	case "UTF16", "UCS2":
-		return textunicode.UTF16(textunicode.LittleEndian, textunicode.UseBOM), false, true
-	case "UTF16LE", "UCS2LE":
-		return textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM), false, true
-	case "UTF16BE", "UCS2BE":
-		return textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM), false, true
-	case "UTF32", "UCS4":
-		return utf32.UTF32(utf32.LittleEndian, utf32.UseBOM), false, true
-	case "UTF32LE", "UCS4LE":
-		return utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), false, true
-	case "UTF32BE", "UCS4BE":
-		return utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), false, true
-	case "LATIN1", "L1", "ISO88591":
-		return charmap.ISO8859_1, false, true
-	case "MACINTOSH", "MAC":
-		return charmap.Macintosh, false, true
+	if e, ok = charsets[plain]; ok {
+		return e, e == encoding.Nop && plain != "" && plain != "UTF8", true
 	}
 	for _, e := range charmap.All {
 		m, is := e.(*charmap.Charmap)

@@ -156,9 +156,7 @@ func (j *joiner) group(key string) {
 		for _, field := range j.in[1].fields {
 			size += int64(len(field)) + 16
 		}
-		if err := j.c.Reserve(size); err != nil {
-			j.c.Exit(1, "%s", err)
-		}
+		j.c.Must(j.c.Reserve(size))
 		held += size
 		second = append(second, j.in[1].fields)
 		j.step(1)

@@ -99,7 +99,7 @@ func numfmtOne(s string, o *command.Options) (string, error) {
 	}
 	unit := number[end:]
 	from := o.Value("from", "none")
-	switch at := strings.IndexByte("KMGTPEZY", (unit + " ")[0]); {
+	switch at := strings.IndexByte(command.Units, (unit + " ")[0]); {
 	case unit == "":
 	case from == "none":
 		return "", fmt.Errorf("rejecting suffix in input: %s (consider using --from)", command.Quote(s))
@@ -169,32 +169,21 @@ func numfmtScale(v float64, o *command.Options, precision int) string {
 	if to == "si" {
 		base = 1000
 	}
+	if precision < 0 {
+		s, power := command.Scale(v, base, round)
+		return s + scaleUnit(power, to)
+	}
 	power := 0
 	for math.Abs(v) >= base && power < 8 {
 		v /= base
 		power++
 	}
-	if precision >= 0 {
-		places := math.Pow(10, float64(precision))
-		if v = round(v*places) / places; math.Abs(v) >= base && power < 8 {
-			v /= base
-			power++
-		}
-		return strconv.FormatFloat(v, 'f', precision, 64) + scaleUnit(power, to)
-	}
-	if power == 0 {
-		return strconv.FormatFloat(round(v), 'f', 0, 64)
-	}
-	var s string
-	if rounded := round(v*10) / 10; math.Abs(rounded) < 10 {
-		s = strconv.FormatFloat(rounded, 'f', 1, 64)
-	} else if rounded = round(v); math.Abs(rounded) >= base && power < 8 {
+	places := math.Pow(10, float64(precision))
+	if v = round(v*places) / places; math.Abs(v) >= base && power < 8 {
+		v /= base
 		power++
-		s = strconv.FormatFloat(round(v/base*10)/10, 'f', 1, 64)
-	} else {
-		s = strconv.FormatFloat(rounded, 'f', 0, 64)
 	}
-	return s + scaleUnit(power, to)
+	return strconv.FormatFloat(v, 'f', precision, 64) + scaleUnit(power, to)
 }
 
 // scaleUnit is the suffix of a power of the base.
@@ -202,8 +191,5 @@ func scaleUnit(power int, to string) string {
 	if power == 0 {
 		return ""
 	}
-	if to == "iec-i" {
-		return "KMGTPEZY"[power-1:power] + "i"
-	}
-	return "KMGTPEZY"[power-1 : power]
+	return command.Units[power-1:power] + map[string]string{"iec-i": "i"}[to]
 }

@@ -1,7 +1,6 @@
 package text
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -163,8 +162,6 @@ type dumper struct {
 	offset  int64
 	address string
 	all     bool
-	before  []byte
-	starred bool
 }
 
 func (d *dumper) run(in io.Reader) {
@@ -173,20 +170,11 @@ func (d *dumper) run(in io.Reader) {
 	for _, t := range d.types {
 		cell = max(cell, (t.width()+1+t.size-1)/t.size)
 	}
-	blocks(d.c, in, d.width, func(b []byte) bool {
-		if !d.all && len(b) == d.width && bytes.Equal(b, d.before) {
-			if !d.starred {
-				d.c.Print("*\n")
-			}
-			d.starred = true
-			d.offset += int64(len(b))
-			return true
-		}
-		d.before, d.starred = append(d.before[:0], b...), false
+	d.offset = squeezed(d.c, in, d.width, d.offset, d.all, func(b []byte, at int64) {
 		for i, t := range d.types {
 			head := ""
 			if d.address != "" {
-				head = fmt.Sprintf(d.address, d.offset)
+				head = fmt.Sprintf(d.address, at)
 			}
 			if i > 0 {
 				head = strings.Repeat(" ", len(head))
@@ -208,8 +196,6 @@ func (d *dumper) run(in io.Reader) {
 			}
 			d.c.Print("\n")
 		}
-		d.offset += int64(len(b))
-		return true
 	})
 	if d.address != "" {
 		d.c.Printf(d.address+"\n", d.offset)

@@ -1,13 +1,16 @@
 package text
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
 	"hash"
 	"io"
-	"strconv"
+	"maps"
+	"math"
+	"slices"
 	"strings"
 
 	"coderunner/internal/userland/commands/command"
@@ -46,14 +49,42 @@ func OpenSSL(c *command.Call) int {
 	return c.Die(1, "only dgst, enc, rand and base64 are here; use Python's cryptography for %s", command.Quote(name))
 }
 
-func opensslRand(c *command.Call, args []string) int {
-	format, count := "", -1
-	for _, a := range args {
-		if n, err := strconv.Atoi(a); err == nil && n >= 0 && count < 0 {
-			count = n
-		} else if format = strings.TrimLeft(a, "-"); format != "hex" && format != "base64" {
-			return c.Die(1, "rand: unknown option %s", command.Quote(a))
+// opensslOptions reads the options of a part of openssl, which have one dash. Those of spec
+// with "=" have a value. What is no option is returned as well.
+func opensslOptions(c *command.Call, spec string, args []string) (o map[string]string, rest []string) {
+	o, known := map[string]string{}, strings.Fields(spec)
+	for len(args) > 0 {
+		a := args[0]
+		args = args[1:]
+		switch name := strings.TrimLeft(a, "-"); {
+		case a == "-" || !strings.HasPrefix(a, "-"):
+			rest = append(rest, a)
+		case slices.Contains(known, name):
+			o[name] = ""
+		case slices.Contains(known, name+"=") && len(args) > 0:
+			o[name], args = args[0], args[1:]
+		default:
+			c.Exit(1, "unknown option %s: of openssl only digests and AES by CBC or CTR with a password are here; use Python's cryptography", command.Quote(a))
 		}
+	}
+	return o, rest
+}
+
+// given returns the first of the names that is among the options, "" without one.
+func given(o map[string]string, names ...string) string {
+	for _, name := range names {
+		if _, ok := o[name]; ok {
+			return name
+		}
+	}
+	return ""
+}
+
+func opensslRand(c *command.Call, args []string) int {
+	o, rest := opensslOptions(c, "hex base64", args)
+	format, count := given(o, "hex", "base64"), -1
+	if len(rest) > 0 {
+		count = c.Int(rest[0], 0, math.MaxInt, "rand: invalid number of bytes: %s")
 	}
 	if count < 0 {
 		return c.Die(1, "rand: the number of bytes is missing, as in openssl rand -hex 16")
@@ -85,31 +116,13 @@ func opensslEncoder(c *command.Call, width int) (io.Writer, func()) {
 }
 
 func opensslDigest(c *command.Call, kind string, args []string) int {
-	var key *string
-	var names []string
-	coreutils, binary := false, false
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		switch option := strings.TrimLeft(a, "-"); {
-		case a == "-" || !strings.HasPrefix(a, "-"):
-			names = append(names, a)
-		case opensslDigests[option] != "":
-			kind = option
-		case option == "hmac" && i+1 < len(args):
-			i++
-			key = &args[i]
-		case option == "r":
-			coreutils = true
-		case option == "binary":
-			binary = true
-		case option != "hex" && option != "c":
-			return c.Die(1, "dgst: unknown option %s", command.Quote(a))
-		}
-	}
+	o, names := opensslOptions(c, "hmac= r binary hex c md5 sha1 sha224 sha256 sha384 sha512", args)
+	kind = cmp.Or(given(o, slices.Collect(maps.Keys(opensslDigests))...), kind)
+	key, keyed := o["hmac"]
 	c.Each(names, func(name string, r io.Reader) error {
 		h, label := digests[kind+"sum"](), opensslDigests[kind]
-		if key != nil {
-			h = hmac.New(func() hash.Hash { return digests[kind+"sum"]() }, []byte(*key))
+		if keyed {
+			h = hmac.New(func() hash.Hash { return digests[kind+"sum"]() }, []byte(key))
 		}
 		sum, err := digest(h, r)
 		if name == "-" {
@@ -117,9 +130,9 @@ func opensslDigest(c *command.Call, kind string, args []string) int {
 		}
 		switch {
 		case err != nil:
-		case binary:
+		case given(o, "binary") != "":
 			_, err = c.Out.Write(h.Sum(nil))
-		case coreutils:
+		case given(o, "r") != "":
 			c.Printf("%s *%s\n", sum, name)
 		default:
 			c.Printf("%s(%s)= %s\n", label, name, sum)
@@ -130,29 +143,14 @@ func opensslDigest(c *command.Call, kind string, args []string) int {
 }
 
 func opensslBase64(c *command.Call, args []string) int {
-	decode, width, in, out := false, 64, "-", ""
-	for i := 0; i < len(args); i++ {
-		switch a := args[i]; {
-		case a == "-base64" || a == "-a" || a == "-e":
-		case a == "-d":
-			decode = true
-		case a == "-A":
-			width = 0
-		case a == "-in" && i+1 < len(args):
-			i++
-			in = args[i]
-		case a == "-out" && i+1 < len(args):
-			i++
-			out = args[i]
-		default:
-			return c.Die(1, "base64: unknown option %s", command.Quote(a))
-		}
+	o, _ := opensslOptions(c, "base64 a e d A in= out=", args)
+	width := 64
+	if given(o, "A") != "" {
+		width = 0
 	}
-	if out != "" {
-		c.Out = c.Output(out, 1, "")
-	}
-	c.Each([]string{in}, func(_ string, r io.Reader) error {
-		if decode {
+	c.Out = c.Output(o["out"], 1, "")
+	c.Each([]string{cmp.Or(o["in"], "-")}, func(_ string, r io.Reader) error {
+		if given(o, "d") != "" {
 			if _, err := io.Copy(c.Out, base64.NewDecoder(base64.StdEncoding, r)); err != nil {
 				c.Fail("invalid base64")
 			}

@@ -143,9 +143,7 @@ func sortCheck(c *command.Call, o *command.Options, s *sorter, end byte) int {
 	}
 	name := o.Operands("-")[0]
 	r, err := c.Open(name)
-	if err != nil {
-		return c.Die(2, "cannot read: %s: %s", command.Quotef(name), command.Text(err))
-	}
+	c.Need(err, 2, "cannot read: %s", command.Quotef(name))
 	defer r.Close()
 	var before []byte
 	l := c.Lines(r, end)

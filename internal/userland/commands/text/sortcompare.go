@@ -155,7 +155,7 @@ func unitOf(a []byte) int {
 	if len(rest) == 0 {
 		return 0
 	}
-	rank := strings.IndexByte("KMGTPEZY", rest[0]) + 1
+	rank := strings.IndexByte(command.Units, rest[0]) + 1
 	if rest[0] == 'k' {
 		rank = 1
 	}

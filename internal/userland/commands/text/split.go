@@ -45,9 +45,7 @@ func Split(c *command.Call) int {
 		}
 	}()
 	r, err := c.Open(input)
-	if err != nil {
-		return c.Die(1, "cannot open %s for reading: %s", command.Quote(input), command.Text(err))
-	}
+	c.Need(err, 1, "cannot open %s for reading", command.Quote(input))
 	defer r.Close()
 	s.r = r
 	spec := o.Value("n", "")
@@ -168,9 +166,7 @@ const maxChunks = 500
 func (s *splitter) lineChunks(kind string, n int) int {
 	c := s.c
 	data, err := c.ReadAll(s.r)
-	if err != nil {
-		return c.Die(1, "%s", command.Text(err))
-	}
+	c.Must(err)
 	chunks := make([][]byte, n)
 	size := len(data) / n
 	at, part, end := 0, 0, size

@@ -11,9 +11,7 @@ import (
 func Sponge(c *command.Call) int {
 	o := c.Parse("a", 0, 1)
 	data, err := c.ReadAll(c.In())
-	if err != nil {
-		return c.Die(1, "%s", command.Text(err))
-	}
+	c.Must(err)
 	if len(o.Args) == 0 {
 		c.Print(string(data))
 		return c.Status
@@ -23,9 +21,7 @@ func Sponge(c *command.Call) int {
 		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
 	}
 	f, err := c.OpenFile(o.Args[0], flags, 0o666)
-	if err != nil {
-		return c.Die(1, "error opening output file: %s", command.Text(err))
-	}
+	c.Need(err, 1, "error opening output file")
 	defer f.Close()
 	if _, err := bytes.NewReader(data).WriteTo(f); err != nil {
 		return c.Die(1, "error writing buffer to output file: %s", command.Text(err))

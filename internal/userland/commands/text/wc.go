@@ -23,9 +23,7 @@ func Wc(c *command.Call) int {
 	names := o.Args
 	if list := o.Value("files0-from", ""); list != "" {
 		data, err := c.ReadFile(list)
-		if err != nil {
-			return c.Die(1, "cannot open %s for reading: %s", command.Quote(list), command.Text(err))
-		}
+		c.Need(err, 1, "cannot open %s for reading", command.Quote(list))
 		names = strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
 	}
 	width := wcWidth(c, names, len(shown))

@@ -17,9 +17,7 @@ func Xxd(c *command.Call) int {
 	o := c.Parse("!a b c,cols= e g= i l,len= o= p,ps,plain,postscript r,revert s,seek= u,uppercase")
 	name := o.Operands("-")[0]
 	in, err := c.Open(name)
-	if err != nil {
-		return c.Die(2, "%s: %s", name, command.Text(err))
-	}
+	c.Need(err, 2, "%s", name)
 	defer in.Close()
 	if o.On("r") {
 		return xxdRevert(c, in, o.On("p"))

@@ -43,7 +43,7 @@ func Curl(c *command.Call) int {
 	if b := o.Value("b", ""); b != "" && !strings.Contains(b, "=") {
 		return c.Die(2, "option '-b' takes NAME=VALUE: files of cookies are not available in this sandbox")
 	}
-	if err := r.data(); err != nil {
+	if err := c.Catch(r.data); err != nil {
 		return r.fail(26, "%s", command.Text(err))
 	}
 	status := 0

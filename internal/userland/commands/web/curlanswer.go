@@ -138,7 +138,7 @@ func (r *curlRun) output(res *http.Response, index int) (io.Writer, func() error
 		}
 	}
 	if name == "" || name == "-" {
-		return r.c.Unbuffered(), func() error { return nil }, nil
+		return command.Unbuffered(r.c), func() error { return nil }, nil
 	}
 	name = command.JoinPath(r.o.Value("output-dir", ""), name)
 	if r.o.On("create-dirs") {

@@ -12,29 +12,21 @@ import (
 )
 
 // data builds the body from -d, -F and the like.
-func (r *curlRun) data() error {
+func (r *curlRun) data() {
 	var form *multipart.Writer
 	var buf bytes.Buffer
 	for _, s := range r.o.Set {
 		value := []byte(s.Value)
 		if strings.HasPrefix(s.Name, "d") && strings.HasPrefix(s.Name, "data") || s.Name == "d" || s.Name == "json" {
 			if s.Name != "data-raw" && s.Name != "data-urlencode" && strings.HasPrefix(s.Value, "@") {
-				data, err := r.c.ReadFile(s.Value[1:])
-				if err != nil {
-					return fmt.Errorf("Failed to open %s", s.Value[1:])
-				}
-				if value = data; s.Name == "d" || s.Name == "data-ascii" {
+				if value = r.file(s.Value[1:]); s.Name == "d" || s.Name == "data-ascii" {
 					value = bytes.ReplaceAll(bytes.ReplaceAll(value, []byte("\r"), nil), []byte("\n"), nil)
 				}
 			}
 			if s.Name == "data-urlencode" {
 				name, v, ok := strings.Cut(s.Value, "=")
 				if file, path, is := strings.Cut(s.Value, "@"); is && !strings.Contains(file, "=") { // name@file
-					data, err := r.c.ReadFile(path)
-					if err != nil {
-						return fmt.Errorf("Failed to open %s", path)
-					}
-					name, v = file, string(data)
+					name, v = file, string(r.file(path))
 				} else if !ok {
 					name, v = "", s.Value
 				}
@@ -55,16 +47,22 @@ func (r *curlRun) data() error {
 			if form == nil {
 				form = multipart.NewWriter(&buf)
 			}
-			if err := r.part(form, s.Value); err != nil {
-				return err
-			}
+			r.c.Check(r.part(form, s.Value))
 		}
 	}
 	if form != nil {
 		form.Close()
 		r.body, r.hasBody, r.kind = buf.Bytes(), true, form.FormDataContentType()
 	}
-	return nil
+}
+
+// file reads a file that the body is made of.
+func (r *curlRun) file(name string) []byte {
+	data, err := r.c.ReadFile(name)
+	if err != nil {
+		r.c.Throw("Failed to open %s", name)
+	}
+	return data
 }
 
 // part adds a field of -F: name=value, name=@file or name=<file.

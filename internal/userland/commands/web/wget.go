@@ -62,7 +62,7 @@ func Wget(c *command.Call) int {
 			c.MkdirAll(c.Canonical(command.Dir(name), false))
 		}
 		r := &curlRun{c: c, o: &command.Options{Set: append(slices.Clip(set), command.Option{Name: "o", Value: name})}}
-		if err := r.data(); err != nil {
+		if err := c.Catch(r.data); err != nil {
 			return c.Die(3, "%s", command.Text(err))
 		}
 		switch s := r.get(target, 0); {

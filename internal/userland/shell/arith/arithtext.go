@@ -3,11 +3,11 @@ package arith
 import (
 	"cmp"
 	"errors"
-	"regexp"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 )
@@ -79,7 +79,7 @@ func (a *arithmetic) fail(msg, token string) int64 {
 }
 
 // changes matches what an expression does besides being evaluated, or may.
-var changes = regexp.MustCompile("\\+\\+|--|[^=!<>]=[^=]|<<=|>>=|\\$\\(|`")
+var changes = lazyregexp.New("\\+\\+|--|[^=!<>]=[^=]|<<=|>>=|\\$\\(|`")
 
 // expanded reports whether the errors of an expression need the text that it expands to,
 // and it can be evaluated again to that end: bash shows the values of variables.

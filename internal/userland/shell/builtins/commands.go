@@ -34,23 +34,11 @@ func kinds(sh Shell, name string, functions bool) (list [][2]string) {
 }
 
 func typeOf(sh Shell, args []string) int {
-	args = args[1:]
-	mode, all, functions := byte(0), false, true
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		for _, c := range []byte(args[0][1:]) {
-			switch c {
-			case 't', 'p', 'P':
-				mode = c
-			case 'a':
-				all = true
-			case 'f':
-				functions = false
-			default:
-				return Usage(sh, "type", "-"+string(c)+": invalid option", "type [-afptP] name [name ...]")
-			}
-		}
-		args = args[1:]
+	flags, args, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
 	}
+	mode, all, functions := flags.Last("tpP"), flags.On('a'), !flags.On('f')
 	status := 0
 	var b strings.Builder
 	for _, name := range args {
@@ -99,24 +87,11 @@ func typeLine(sh Shell, mode byte, name string, k [2]string) string {
 }
 
 func command(sh Shell, args []string) int {
-	args = args[1:]
-	mode := byte(0)
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		if args[0] == "--" {
-			args = args[1:]
-			break
-		}
-		for _, c := range []byte(args[0][1:]) {
-			switch c {
-			case 'v', 'V':
-				mode = c
-			case 'p':
-			default:
-				return Usage(sh, "command", "-"+string(c)+": invalid option", "command [-pVv] command [arg ...]")
-			}
-		}
-		args = args[1:]
+	flags, args, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
 	}
+	mode := flags.Last("vV")
 	if len(args) == 0 {
 		return 0
 	}
@@ -149,15 +124,15 @@ func command(sh Shell, args []string) int {
 }
 
 func builtin(sh Shell, args []string) int {
-	if args = args[1:]; len(args) > 0 && args[0] == "--" {
-		args = args[1:]
+	_, args, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
 	}
 	if len(args) == 0 {
 		return 0
 	}
 	if !slices.Contains(sh.Builtins(), args[0]) {
-		sh.Errorf("builtin: %s: not a shell builtin", args[0])
-		return 1
+		return fail(sh, "builtin: %s: not a shell builtin", args[0])
 	}
 	return sh.Run(args)
 }
@@ -199,8 +174,7 @@ func alias(sh Shell, args []string) int {
 		case sh.State().Aliases[a] != "":
 			b.WriteString("alias " + a + "=" + quote.Word(sh.State().Aliases[a]) + "\n")
 		default:
-			sh.Errorf("alias: %s: not found", a)
-			status = 1
+			status = fail(sh, "alias: %s: not found", a)
 		}
 	}
 	return max(status, sh.Print("alias", b.String()))
@@ -209,7 +183,7 @@ func alias(sh Shell, args []string) int {
 func unalias(sh Shell, args []string) int {
 	status := 0
 	if len(args) == 1 {
-		return Usage(sh, "unalias", "", "unalias [-a] name [name ...]")
+		return Usage(sh, "unalias", "")
 	}
 	for _, a := range args[1:] {
 		if a == "--" {
@@ -217,8 +191,7 @@ func unalias(sh Shell, args []string) int {
 		} else if a == "-a" {
 			clear(sh.State().Aliases)
 		} else if _, ok := sh.State().Aliases[a]; !ok {
-			sh.Errorf("unalias: %s: not found", a)
-			status = 1
+			status = fail(sh, "unalias: %s: not found", a)
 		} else {
 			delete(sh.State().Aliases, a)
 		}
@@ -228,7 +201,7 @@ func unalias(sh Shell, args []string) int {
 
 func getopts(sh Shell, args []string) int {
 	if len(args) < 3 {
-		return Usage(sh, "getopts", "", "getopts optstring name [arg ...]")
+		return Usage(sh, "getopts", "")
 	}
 	spec, name, list := args[1], args[2], sh.State().Params
 	if len(args) > 3 {
@@ -308,8 +281,7 @@ func (o *getoptsCall) finish(letter, arg string, hasArg bool, status int) int {
 		_ = o.sh.Vars().Unset("OPTARG")
 	}
 	if err := o.sh.Vars().Set(o.name, letter); err != nil {
-		o.sh.ReportIn("getopts", err)
-		return 1
+		return failed(o.sh, "getopts", err)
 	}
 	return status
 }
@@ -327,8 +299,7 @@ func hash(sh Shell, args []string) int {
 	status := 0
 	for _, name := range args[1:] {
 		if name[:min(1, len(name))] != "-" && Which(sh, name) == "" && !slices.Contains(sh.Builtins(), name) {
-			sh.Errorf("hash: %s: not found", name)
-			status = 1
+			status = fail(sh, "hash: %s: not found", name)
 		}
 	}
 	if len(args) == 1 {
@@ -344,15 +315,13 @@ func times(sh Shell, _ []string) int {
 
 func let(sh Shell, args []string) int {
 	if len(args) < 2 {
-		sh.Errorf("let: expression expected")
-		return 1
+		return fail(sh, "let: expression expected")
 	}
 	var n int64
 	for _, a := range args[1:] {
 		var err error
 		if n, err = sh.Expander().Evaluate(a); err != nil {
-			sh.ReportIn("let", err)
-			return 1
+			return failed(sh, "let", err)
 		}
 	}
 	return int(arith.Truth(n == 0))

@@ -119,8 +119,7 @@ func compgen(sh Shell, args []string) int {
 			case 'W':
 				words, err := wordList(sh, value)
 				if err != nil {
-					sh.ReportIn("compgen", err)
-					return 1
+					return failed(sh, "compgen", err)
 				}
 				list = append(list, words...)
 			case 'P':
@@ -145,8 +144,7 @@ func compgen(sh Shell, args []string) int {
 			}
 		}
 		if !found {
-			return Usage(sh, "compgen", "-"+strings.TrimSpace(kind)+": invalid option",
-				"compgen [-abcdefgjksuv] [-o option] [-A action] [-G globpat] [-W wordlist] [-F function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [word]")
+			return Usage(sh, "compgen", "-"+strings.TrimSpace(kind)+": invalid option")
 		}
 	}
 	var b strings.Builder

@@ -111,8 +111,7 @@ func declareAll(sh Shell, d *declaration, flags []string, list []operand) int {
 	switch d.command {
 	case "local":
 		if !inFunction {
-			sh.Errorf("local: can only be used in a function")
-			return 1
+			return fail(sh, "local: can only be used in a function")
 		}
 	case "export":
 		if !d.withoutRest {
@@ -182,7 +181,7 @@ func declareFlags(sh Shell, d *declaration, flags []string) bool {
 				d.inherit = true
 			case c == 't':
 			default:
-				Usage(sh, d.command, f[:1]+string(c)+": invalid option", Usages[d.command])
+				Usage(sh, d.command, f[:1]+string(c)+": invalid option")
 				return false
 			}
 			d.anyFlag = true

@@ -13,32 +13,22 @@ import (
 )
 
 func cd(sh Shell, args []string) int {
-	args = args[1:]
-	physical := sh.Options().Physical
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		switch args[0] {
-		case "-P":
-			physical = true
-		case "-L", "-e", "-@", "--":
-		default:
-			return Usage(sh, "cd", args[0]+": invalid option", "cd [-L|[-P [-e]] [-@]] [dir]")
-		}
-		args = args[1:]
+	flags, args, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
 	}
+	physical := flags.On('P') || sh.Options().Physical && !flags.On('L')
 	if len(args) > 1 {
-		sh.Errorf("cd: too many arguments")
-		return 1
+		return fail(sh, "cd: too many arguments")
 	}
 	to, show := sh.Vars().Get("HOME"), false
 	switch {
 	case len(args) == 0 && to == "":
-		sh.Errorf("cd: HOME not set")
-		return 1
+		return fail(sh, "cd: HOME not set")
 	case len(args) == 0:
 	case args[0] == "-":
 		if to, show = sh.Vars().Get("OLDPWD"), true; to == "" {
-			sh.Errorf("cd: OLDPWD not set")
-			return 1
+			return fail(sh, "cd: OLDPWD not set")
 		}
 	default:
 		to = args[0]
@@ -71,8 +61,7 @@ func changeDir(sh Shell, command, to string, physical, show bool) int {
 		e = sh.Files().FS.Access(n, abi.X_OK)
 	}
 	if e != abi.OK {
-		sh.Errorf("%s: %s: %s", command, to, files.Message(e))
-		return 1
+		return fail(sh, "%s: %s: %s", command, to, files.Message(e))
 	}
 	if physical {
 		if p, e := sh.Files().FS.PathOf(n); e == abi.OK {
@@ -131,8 +120,7 @@ func pushd(sh Shell, args []string) int {
 	old := sh.Files().Dir
 	switch {
 	case len(args) == 1 && len(sh.Files().Pushed) == 0:
-		sh.Errorf("pushd: no other directory")
-		return 1
+		return fail(sh, "pushd: no other directory")
 	case len(args) == 1:
 		to := sh.Files().Pushed[0]
 		if changeDir(sh, "pushd", to, false, false) != 0 {
@@ -145,8 +133,7 @@ func pushd(sh Shell, args []string) int {
 	if n, err := strconv.Atoi(strings.TrimPrefix(to, "+")); err == nil && to[0] == '+' {
 		all := append([]string{sh.Files().Dir}, sh.Files().Pushed...)
 		if n >= len(all) {
-			sh.Errorf("pushd: %s: directory stack index out of range", to)
-			return 1
+			return fail(sh, "pushd: %s: directory stack index out of range", to)
 		}
 		all = append(slices.Clone(all[n:]), all[:n]...)
 		if changeDir(sh, "pushd", all[0], false, false) != 0 {
@@ -166,8 +153,7 @@ func pushd(sh Shell, args []string) int {
 
 func popd(sh Shell, _ []string) int {
 	if len(sh.Files().Pushed) == 0 {
-		sh.Errorf("popd: directory stack empty")
-		return 1
+		return fail(sh, "popd: directory stack empty")
 	}
 	if changeDir(sh, "popd", sh.Files().Pushed[0], false, false) != 0 {
 		return 1
@@ -184,7 +170,7 @@ func dirs(sh Shell, args []string) int {
 			continue
 		}
 		if a == "" || a[0] != '-' || strings.Trim(a, "-clpv") != "" {
-			return Usage(sh, "dirs", a+": invalid number", "dirs [-clpv] [+N] [-N]")
+			return Usage(sh, "dirs", a+": invalid number")
 		}
 		if strings.Contains(a, "c") {
 			sh.Files().Pushed = nil
@@ -197,8 +183,7 @@ func dirs(sh Shell, args []string) int {
 	if at != "" {
 		n, _ := strconv.Atoi(at[1:])
 		if n >= len(list) {
-			sh.Errorf("dirs: %s: directory stack index out of range", at[1:])
-			return 1
+			return fail(sh, "dirs: %s: directory stack index out of range", at[1:])
 		}
 		if at[0] == '-' {
 			n = len(list) - 1 - n

@@ -10,14 +10,13 @@ import (
 
 // umask is umask.
 func umask(sh Shell, args []string) int {
-	args = args[1:]
-	symbolic, again := false, ""
-	for ; len(args) > 0 && (args[0] == "-S" || args[0] == "-p"); args = args[1:] {
-		if args[0] == "-p" {
-			again = "umask "
-		} else {
-			symbolic = true
-		}
+	flags, args, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
+	}
+	symbolic, again := flags.On('S'), ""
+	if flags.On('p') {
+		again = "umask "
 	}
 	if len(args) == 0 {
 		if !symbolic {
@@ -41,16 +40,14 @@ func umask(sh Shell, args []string) int {
 	if c := args[0][:min(1, len(args[0]))]; c != "" && !strings.Contains("0123456789", c) {
 		mask, wrong := symbolicMask(sh.Files().Umask, args[0])
 		if wrong != "" {
-			sh.Errorf("umask: `%s': invalid symbolic mode %s", wrong[:1], wrong[1:])
-			return 1
+			return fail(sh, "umask: `%s': invalid symbolic mode %s", wrong[:1], wrong[1:])
 		}
 		sh.Files().Umask = mask
 		return 0
 	}
 	n, err := strconv.ParseUint(args[0], 8, 32)
 	if err != nil || n > 0o777 {
-		sh.Errorf("umask: %s: octal number out of range", args[0])
-		return 1
+		return fail(sh, "umask: %s: octal number out of range", args[0])
 	}
 	sh.Files().Umask = uint32(n)
 	return 0

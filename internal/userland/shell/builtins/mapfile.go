@@ -28,25 +28,12 @@ type mapping struct {
 // mapfile is mapfile and readarray.
 func mapfile(sh Shell, args []string) int {
 	m := mapping{name: args[0], into: "MAPFILE", delim: '\n', origin: -1, quantum: 5000}
-	args = args[1:]
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		args = args[1:]
-		if a == "--" {
-			break
-		}
-		if a == "-t" {
-			m.trim = true
-			continue
-		}
-		if rest, ok := strings.CutPrefix(a, "-t"); ok {
-			m.trim, a = true, "-"+rest
-		}
-		value := a[2:]
-		if value == "" && len(args) > 0 {
-			value, args = args[0], args[1:]
-		}
-		if status := m.option(sh, a[:2], value); status != 0 {
+	flags, args, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
+	}
+	for _, f := range flags {
+		if status := m.option(sh, f.Letter, f.Value); status != 0 {
 			return status
 		}
 	}
@@ -54,41 +41,40 @@ func mapfile(sh Shell, args []string) int {
 		m.into = args[0]
 	}
 	if sh.Files().FDs[m.fd] == nil {
-		sh.Errorf("%s: %d: invalid file descriptor: Bad file descriptor", m.name, m.fd)
-		return 1
+		return fail(sh, "%s: %d: invalid file descriptor: Bad file descriptor", m.name, m.fd)
 	}
 	return m.run(sh)
 }
 
 // option sets an option with its value, and returns a status that is not 0 if that fails.
-func (m *mapping) option(sh Shell, option, value string) int {
+func (m *mapping) option(sh Shell, letter byte, value string) int {
 	into, least, wrong := (*int)(nil), 0, "invalid line count"
-	switch option {
-	case "-d":
+	switch letter {
+	case 'd':
 		if m.delim = 0; value != "" {
 			m.delim = value[0]
 		}
 		return 0
-	case "-C":
+	case 'C':
 		m.callback = value
 		return 0
-	case "-c":
+	case 'c':
 		into, least, wrong = &m.quantum, 1, "invalid callback quantum"
-	case "-n":
+	case 'n':
 		into = &m.limit
-	case "-s":
+	case 's':
 		into = &m.skip
-	case "-O":
+	case 'O':
 		into, wrong = &m.origin, "invalid array origin"
-	case "-u":
+	case 'u':
 		into, wrong = &m.fd, "invalid file descriptor specification"
-	default:
-		return Usage(sh, m.name, option+": invalid option", m.name+" [-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]")
+	case 't':
+		m.trim = true
+		return 0
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(value))
 	if *into = n; err != nil || n < least {
-		sh.Errorf("%s: %s: %s", m.name, value, wrong)
-		return 1
+		return fail(sh, "%s: %s: %s", m.name, value, wrong)
 	}
 	return 0
 }
@@ -130,15 +116,13 @@ func (m *mapping) run(sh Shell) int {
 func (m *mapping) store(sh Shell) int {
 	if m.origin < 0 {
 		if err := sh.Vars().SetList(m.into, m.lines); err != nil {
-			sh.ReportIn(m.name, err)
-			return 1
+			return failed(sh, m.name, err)
 		}
 		m.origin, m.lines = len(m.lines), nil
 	}
 	for _, s := range m.lines {
 		if err := sh.Vars().SetElement(m.into, strconv.Itoa(m.origin), s, false); err != nil {
-			sh.ReportIn(m.name, err)
-			return 1
+			return failed(sh, m.name, err)
 		}
 		m.origin++
 	}

@@ -1,13 +1,13 @@
 package builtins
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"coderunner/internal/lazyregexp"
 	"coderunner/internal/machine/clock"
 	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/printf"
@@ -17,7 +17,7 @@ import (
 )
 
 // octal matches the escapes that printf's %b has and echo has not: \101 without a 0.
-var octal = regexp.MustCompile(`((?:^|[^\\])(?:\\\\)*)(\\[1-7])`)
+var octal = lazyregexp.New(`((?:^|[^\\])(?:\\\\)*)(\\[1-7])`)
 
 func echo(sh Shell, args []string) int {
 	newline, escapes := true, sh.Options().XpgEcho
@@ -50,22 +50,14 @@ func echo(sh Shell, args []string) int {
 
 // formatted is the builtin, also into a variable.
 func formatted(sh Shell, args []string) int {
-	args = args[1:]
-	into := ""
-	if len(args) > 1 && args[0] == "-v" {
-		into, args = args[1], args[2:]
-	} else if len(args) > 0 && strings.HasPrefix(args[0], "-v") {
-		into, args = args[0][2:], args[1:]
-	}
-	const usage = "printf [-v var] format [arguments]"
-	if len(args) > 0 && args[0] == "--" {
-		args = args[1:]
-	} else if len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		return Usage(sh, "printf", args[0][:2]+": invalid option", usage)
+	flags, args, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
 	}
 	if len(args) == 0 {
-		return Usage(sh, "printf", "", usage)
+		return Usage(sh, "printf", "")
 	}
+	into := flags.Value('v')
 	f := &formatter{sh: sh, args: args[1:]}
 	for f.once(args[0]); len(f.args) > 0 && f.used && !f.stop; f.once(args[0]) {
 		f.used = false
@@ -74,7 +66,7 @@ func formatted(sh Shell, args []string) int {
 		sh.Report(f.failed)
 		return 1
 	}
-	if into == "" {
+	if !flags.On('v') {
 		return max(f.status, sh.Print("printf", f.out.String()))
 	}
 	var err error
@@ -87,8 +79,7 @@ func formatted(sh Shell, args []string) int {
 		return 2
 	}
 	if err != nil {
-		sh.ReportIn("printf", err)
-		return 1
+		return failed(sh, "printf", err)
 	}
 	return f.status
 }
@@ -257,7 +248,7 @@ func (f *formatter) integer(wide bool) int64 {
 }
 
 // cNumber is what C reads as a number; Go reads 0b11, 0o17 and 1_000, too.
-var cNumber = regexp.MustCompile(`^[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)`)
+var cNumber = lazyregexp.New(`^[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)`)
 
 // character returns the character of 'c and "c.
 func (f *formatter) character(s string) (rune, bool) {

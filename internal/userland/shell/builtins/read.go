@@ -32,13 +32,17 @@ type readOptions struct {
 
 func read(sh Shell, args []string) int {
 	o := readOptions{delim: '\n', count: -1}
-	names, status := readFlags(sh, args[1:], &o)
-	if status != 0 {
-		return status
+	flags, names, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
+	}
+	for _, f := range flags {
+		if !readFlag(sh, f.Letter, f.Value, &o) {
+			return 1
+		}
 	}
 	if sh.Files().FDs[o.fd] == nil {
-		sh.Errorf("read: %d: invalid file descriptor: Bad file descriptor", o.fd)
-		return 1
+		return fail(sh, "read: %d: invalid file descriptor: Bad file descriptor", o.fd)
 	}
 	if sh.Files().IsTerminal(o.fd) {
 		defer keys(sh, o)()
@@ -53,6 +57,7 @@ func read(sh Shell, args []string) int {
 		defer cancel()
 		ctx = timed
 	}
+	status := 0
 	line, err := readRecord(sh, ctx, o)
 	switch {
 	case errors.Is(err, vars.ErrMemory):
@@ -66,8 +71,7 @@ func read(sh Shell, args []string) int {
 		status = 1
 	}
 	if e := readInto(sh, o, names, line); e != nil {
-		sh.ReportIn("read", e)
-		return 1
+		return failed(sh, "read", e)
 	}
 	return status
 }
@@ -82,43 +86,13 @@ func keys(sh Shell, o readOptions) (restore func()) {
 	return in.Mode(lines, !o.silent)
 }
 
-func readFlags(sh Shell, args []string, o *readOptions) (names []string, status int) {
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		a := args[0]
-		args = args[1:]
-		if a == "--" {
-			break
-		}
-		for i := 1; i < len(a); i++ {
-			c := a[i]
-			if strings.IndexByte("res", c) >= 0 {
-				o.raw, o.silent = o.raw || c == 'r', o.silent || c == 's'
-				continue
-			}
-			if strings.IndexByte("adinNptu", c) < 0 {
-				return nil, Usage(sh, "read", "-"+string(c)+": invalid option",
-					"read [-ers] [-a array] [-d delim] [-i text] [-n nchars] [-N nchars] [-p prompt] [-t timeout] [-u fd] [name ...]")
-			}
-			value := a[i+1:]
-			if value == "" {
-				if len(args) == 0 {
-					sh.Errorf("read: -%c: option requires an argument", c)
-					return nil, 2
-				}
-				value, args = args[0], args[1:]
-			}
-			if !readFlag(sh, c, value, o) {
-				return nil, 1
-			}
-			break
-		}
-	}
-	return args, 0
-}
-
 func readFlag(sh Shell, c byte, value string, o *readOptions) bool {
 	var err error
 	switch c {
+	case 'r':
+		o.raw = true
+	case 's':
+		o.silent = true
 	case 'a':
 		o.array = value
 	case 'd':

@@ -63,7 +63,7 @@ func SetFlags(sh Shell, args []string, command string) (rest []string, given boo
 			}
 			i := slices.IndexFunc(options.OfSet, func(x options.Option) bool { return x.Letter == c })
 			if i < 0 {
-				return nil, false, Usage(sh, command, a[:1]+string(c)+": invalid option", Usages["set"])
+				return nil, false, Usage(sh, command, a[:1]+string(c)+": invalid option")
 			}
 			setNamed(sh, options.OfSet[i].Name, a[0] == '-')
 		}
@@ -98,24 +98,13 @@ func showOptions(sh Shell, list []options.Option, again bool, command string) in
 
 // Shopt is the builtin.
 func Shopt(sh Shell, args []string) int {
-	mode, quiet, list, again := byte(0), false, options.OfShopt, false
-	args = args[1:]
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		for _, c := range []byte(args[0][1:]) {
-			switch c {
-			case 's', 'u':
-				mode = c
-			case 'q':
-				quiet = true
-			case 'o':
-				list = options.OfSet
-			case 'p':
-				again = true
-			default:
-				return Usage(sh, "shopt", "-"+string(c)+": invalid option", "shopt [-pqsu] [-o] [optname ...]")
-			}
-		}
-		args = args[1:]
+	flags, args, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
+	}
+	mode, quiet, again, list := flags.Last("su"), flags.On('q'), flags.On('p'), options.OfShopt
+	if flags.On('o') {
+		list = options.OfSet
 	}
 	named := "shopt"
 	if again && len(list) == len(options.OfSet) {

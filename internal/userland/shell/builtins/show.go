@@ -20,8 +20,7 @@ func printVariables(sh Shell, d *declaration, list []operand) int {
 				v = sh.Vars().Special(o.name)
 			}
 			if v == nil {
-				sh.Errorf("%s: %s: not found", d.command, o.name)
-				status = 1
+				status = fail(sh, "%s: %s: not found", d.command, o.name)
 				continue
 			}
 			b.WriteString(v.Declaration(o.name, false) + "\n")

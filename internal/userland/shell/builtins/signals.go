@@ -15,8 +15,7 @@ func ListSignals(sh Shell, args []string) int {
 		if err != nil {
 			s, ok := kernel.ParseSignal(a)
 			if !ok {
-				sh.Errorf("kill: %s: invalid signal specification", a)
-				return 1
+				return fail(sh, "kill: %s: invalid signal specification", a)
 			}
 			fmt.Fprintln(&b, int(s))
 			continue
@@ -25,8 +24,7 @@ func ListSignals(sh Shell, args []string) int {
 			n -= 128
 		}
 		if n < 0 || n >= len(kernel.SignalNames) {
-			sh.Errorf("kill: %s: invalid signal specification", a)
-			return 1
+			return fail(sh, "kill: %s: invalid signal specification", a)
 		}
 		fmt.Fprintln(&b, kernel.SignalNames[n])
 	}

@@ -26,8 +26,7 @@ func init() {
 	}
 	for _, name := range strings.Fields("bg fg suspend fc bind") {
 		Table[name] = func(sh Shell, args []string) int {
-			sh.Errorf("%s: not supported: the shell has no terminal", args[0])
-			return 1
+			return fail(sh, "%s: not supported: the shell has no terminal", args[0])
 		}
 	}
 }

@@ -4,21 +4,15 @@ import (
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/vars"
 	"fmt"
-	"strings"
 )
 
 func unset(sh Shell, args []string) int {
-	status, functions, variables, ref := 0, true, true, false
-	args = args[1:]
-	for len(args) > 0 && len(args[0]) > 1 && args[0][0] == '-' {
-		if bad := strings.Trim(args[0][1:], "fvn-"); bad != "" {
-			return Usage(sh, "unset", "-"+bad[:1]+": invalid option", "unset [-f] [-v] [-n] [name ...]")
-		}
-		functions = functions && args[0] != "-v" && args[0] != "-n"
-		variables = variables && args[0] != "-f"
-		ref = ref || args[0] == "-n"
-		args = args[1:]
+	flags, args, ok := ParseFlags(sh, args)
+	if !ok {
+		return 2
 	}
+	status, ref := 0, flags.On('n')
+	functions, variables := !flags.On('v') && !ref, !flags.On('f')
 	for _, a := range args {
 		name, sub, element := parse.CutSubscript(a)
 		if !ref {
@@ -28,24 +22,20 @@ func unset(sh Shell, args []string) int {
 		switch {
 		case element && variables && v != nil:
 			if err := unsetElement(sh, name, v, sub); err != nil {
-				sh.Errorf("unset: %v", err)
-				status = 1
+				status = fail(sh, "unset: %v", err)
 			}
 		case v != nil && variables:
 			if err := sh.Vars().Unset(name); err != nil {
-				sh.Errorf("unset: %v", err)
-				status = 1
+				status = fail(sh, "unset: %v", err)
 			}
 		case variables && sh.Vars().Special(name) != nil:
 			sh.Vars().Plain[name] = true
 		case functions && sh.State().Functions[name] != nil && sh.State().Functions[name].ReadOnly:
-			sh.Errorf("unset: %s: cannot unset: readonly function", name)
-			status = 1
+			status = fail(sh, "unset: %s: cannot unset: readonly function", name)
 		case functions:
 			delete(sh.State().Functions, name)
 		case !parse.ValidName(name):
-			sh.Errorf("unset: `%s': not a valid identifier", a)
-			status = 1
+			status = fail(sh, "unset: `%s': not a valid identifier", a)
 		}
 	}
 	return status

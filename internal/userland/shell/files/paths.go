@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/order"
 	"context"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -26,7 +26,7 @@ func (fl *Files) List(ctx context.Context, dir string) []abi.Dirent {
 		list = append(list, d)
 		return true
 	})
-	slices.SortFunc(list, func(a, b abi.Dirent) int { return strings.Compare(a.Name, b.Name) })
+	order.By(list, func(a, b abi.Dirent) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
 

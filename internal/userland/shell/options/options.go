@@ -4,6 +4,8 @@ package options
 import (
 	"slices"
 	"strings"
+
+	"coderunner/internal/order"
 )
 
 // Set are those of set and shopt.
@@ -119,7 +121,7 @@ func (o *Set) Letters() string {
 			s = append(s, x.Letter)
 		}
 	}
-	slices.SortFunc(s, func(a, b byte) int { return int(a^0x20) - int(b^0x20) }) // lower case first
+	order.By(s, func(a, b byte) int { return int(a^0x20) - int(b^0x20) }) // lower case first
 	return string(s)
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"coderunner/internal/order"
 )
 
 // aliasUse is the error of a statement whose text has aliases: they are replaced in the text,
@@ -44,7 +46,7 @@ func aliases(all map[string]string, st *syntax.Stmt) error {
 	if use == nil {
 		return nil
 	}
-	slices.SortFunc(use, func(a, b splice) int { return a.from - b.from })
+	order.By(use, func(a, b splice) int { return a.from - b.from })
 	return use
 }
 

@@ -20,7 +20,6 @@ func (s *Source) Message(prefix string, err error) string {
 		return fmt.Sprintf("%s: %v\n", prefix, err)
 	}
 	first := s.First - 1
-	pe = behindOperator(withoutDo(pe, text), text)
 	line := int(pe.Pos.Line())
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	at := func(line int) string { return fmt.Sprintf("%s: line %d: ", prefix, s.Line(line)+first) }
@@ -78,54 +77,6 @@ func unclosedExpansion(pe syntax.ParseError, text string) (string, bool) {
 	return "}", true
 }
 
-// withoutDo moves the error of a for or select without do from its beginning to what
-// stands where do should, which is what bash names.
-func withoutDo(pe syntax.ParseError, text string) syntax.ParseError {
-	start := pe.Pos
-	if !strings.HasSuffix(pe.Text, "must be followed by `do`") || start.Offset() > uint(len(text)) {
-		return pe
-	}
-	recovering := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.RecoverErrors(1))
-	file, _ := recovering.Parse(&reader{s: text[start.Offset():]}, "")
-	if file == nil || len(file.Stmts) == 0 {
-		return pe
-	}
-	loop, ok := file.Stmts[0].Cmd.(*syntax.ForClause)
-	if !ok {
-		return pe
-	}
-	at := loop.DonePos
-	if len(loop.Do) > 0 {
-		at = loop.Do[0].Pos()
-	}
-	if at.IsValid() && !at.IsRecovered() {
-		pe.Pos = syntax.NewPos(start.Offset()+at.Offset(), start.Line()+at.Line()-1, at.Col())
-		pe.Text = "can only follow do"
-	}
-	return pe
-}
-
-// behindOperator moves the error of a list or pipeline that does not go on from its operator
-// to what follows that, which can be lines below.
-func behindOperator(pe syntax.ParseError, text string) syntax.ParseError {
-	op, found := strings.CutSuffix(strings.TrimPrefix(pe.Text, "`"), "` must be followed by a statement")
-	at := int(pe.Pos.Offset()) + len(op)
-	if !found || !slices.Contains([]string{"|", "|&", "&&", "||"}, op) || at > len(text) {
-		return pe
-	}
-	for at < len(text) && strings.IndexByte(" \t\n#", text[at]) >= 0 {
-		if text[at] == '#' {
-			at += strings.IndexByte(text[at:]+"\n", '\n') - 1
-		}
-		at++
-	}
-	if at < len(text) {
-		pe.Pos = syntax.NewPos(uint(at), 1+uint(strings.Count(text[:at], "\n")), 1)
-		pe.Text = "can only follow a command"
-	}
-	return pe
-}
-
 // unexpected returns the token that bash would name: the one at the error's
 // place, or behind what needs something to follow.
 func unexpected(pe syntax.ParseError, text string) string {
@@ -134,13 +85,11 @@ func unexpected(pe syntax.ParseError, text string) string {
 		return ""
 	}
 	rest := text[offset:]
-	if left, _, ok := strings.Cut(pe.Text, " must be followed by "); ok {
-		left = strings.Trim(left, "`\"")
-		if left == "foo(" { // whatever the name is
-			_, rest, _ = strings.Cut(rest, "(")
-		}
-		rest = strings.TrimPrefix(rest, strings.Fields(left + " ")[0])
-	} else if !strings.Contains(pe.Text, "statements must be separated") && !strings.Contains(pe.Text, "can only") && !strings.Contains(pe.Text, "is not a valid start") && !strings.Contains(pe.Text, "can only contain words") && !strings.Contains(pe.Text, "test operator") {
+	if left, expression := strings.CutSuffix(pe.Text, " must be followed by an expression"); expression {
+		rest = strings.TrimPrefix(rest, strings.Trim(left, "`\""))
+	} else if strings.HasPrefix(pe.Text, "`foo(`") { // whatever the name is
+		_, rest, _ = strings.Cut(rest, "(")
+	} else if !slices.ContainsFunc([]string{"statements must be separated", "can only", "is not a valid start", "can only contain words", "test operator"}, func(s string) bool { return strings.Contains(pe.Text, s) }) {
 		return ""
 	}
 	rest = strings.TrimLeft(rest, " \t")

@@ -188,7 +188,7 @@ func zeroNothing(text string, err error) (string, bool) {
 // requote returns a text that means the same and that the parser can read farther, if
 // there is one.
 func requote(text string, err error) (string, bool) {
-	for _, f := range []func(string, error) (string, bool){replaceAliases, quoteLet, zeroNothing, quoteArithmetic, markToggle, quoteName, quoteExpansion, quoteCommand, negateTwice, spaceNegation, quoteArray} {
+	for _, f := range []func(string, error) (string, bool){replaceAliases, quoteLet, zeroNothing, quoteArithmetic, markToggle, quoteName, quoteExpansion, quoteCommand, negateTwice, spaceNegation} {
 		if text, ok := f(text, err); ok {
 			return text, true
 		}

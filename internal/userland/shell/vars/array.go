@@ -3,6 +3,8 @@ package vars
 import (
 	"maps"
 	"slices"
+
+	"coderunner/internal/order"
 )
 
 // Array is an indexed array. at is nil while the indexes are 0, 1, 2, …
@@ -159,7 +161,7 @@ func (t *Table) Keys() []string {
 	for k := range t.Entries {
 		places = append(places, place{k, hash(k) & (n - 1), t.order[k]})
 	}
-	slices.SortFunc(places, func(a, b place) int {
+	order.By(places, func(a, b place) int {
 		if a.bucket != b.bucket {
 			return int(a.bucket) - int(b.bucket)
 		}

@@ -4,7 +4,7 @@
 // text returns a value of the program as a string of at most room characters.
 function text(value, room) {
   const s = NativeString(value);
-  return s.length > room ? slice(s, 0, room) + "…" : s;
+  return s.length > room ? slice(s, 0, room) + "\u2026" : s;
 }
 
 const errorRoom = 20000;

@@ -1,4 +1,4 @@
-// The main module of every run. It waits for its orders, runs the program and
+// What every process runs, by load.js. It waits for its orders, runs the program and
 // reports its end.
 //
 // It imports the program by a specifier that Deno cannot know beforehand: only
@@ -32,7 +32,9 @@ const { now } = performance;
 const { wait } = Atomics;
 const internals = Deno[Deno.internal] ?? {};
 const exitCode = getOwnPropertyDescriptor(Deno, "exitCode").get;
-const self = import.meta.url;
+const self = ownMeta.url;
+const { apply } = Reflect, made = { __proto__: null }; // functions that were compiled late
+const lateText = (begin, end) => `(${slice(late, begin, end)})//# sourceURL=${self}`;
 const shownSelf = decodeURIComponent(self); // in most frames, that is how Deno writes it
 const resultName = "coderunner:result", resultProperty = Symbol.for(resultName), turned = Symbol.for("coderunner:turned");
 const NativeArray = Array, NativeError = Error, NativePromise = Promise, NativeSyntaxError = SyntaxError, NativeString = String, NativeUint8Array = Uint8Array;
@@ -54,15 +56,16 @@ const then = method(Promise.prototype.then);
 const errorText = method(NativeError.prototype.toString);
 const tagOf = method(objectPrototype.toString);
 const encode = ((encoder) => encoder.encode.bind(encoder))(new TextEncoder());
+const decode = ((decoder) => decoder.decode.bind(decoder))(new TextDecoder());
 
 function read(from, n) {
-  const bytes = new Uint8Array(n);
+  const bytes = new NativeUint8Array(n);
   for (let at = 0; at < n;) {
-    const k = from.readSync(bytes.subarray(at));
+    const k = from.readSync(subarray(bytes, at));
     if (k === null) exit(0); // the host is gone
     at += k;
   }
-  return new TextDecoder().decode(bytes);
+  return decode(bytes);
 }
 
 function readFrame(from) {
@@ -99,6 +102,7 @@ if (place.session) await startSession();
 await patchModules(place.modules ?? []);
 for (const name of place.packages ?? []) await standIns[name]();
 Deno.stdout.writeSync(new Uint8Array([6]));
+if (place.early) await loadEarly();
 readOrders();
 await prepareCall();
 
@@ -110,6 +114,7 @@ async function prepareCall() {
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
   await patchModules(orders.modules ?? []);
   if (orders.aliases) await nameRequired();
+  if (orders.tools) await offerTools();
   if (orders.decorated) leaveSealed();
   if (hasNode()) here.named(process);
 }
@@ -264,9 +269,10 @@ function readScript() {
 
 // runScript runs such a program and returns what it exports as a module would.
 async function runScript() {
-  const program = readScript(), module = { exports: {} }, meta = { url: orders.main, resolve: import.meta.resolve };
+  const program = readScript(), module = { exports: {} }, meta = { url: orders.main, resolve: ownMeta.resolve };
   const require = arrayIncludes(orders.modules ?? [], "module") ? (await import("node:module")).default.createRequire(orders.main) : undefined;
   const directory = slice(orders.path, 0, orders.path.lastIndexOf("/"));
+  delete globalThis.name; // Deno has it as browsers do, Node has not: there a name nobody declared throws
   const run = bind(program, module.exports, module.exports, require, module, orders.path, directory, meta);
   if (orders.turn) { // the reaction of a promise could not have others run within it
     let returned;
@@ -347,5 +353,4 @@ else try {
     exit(1);
   }
 }
-export {}; // Deno takes what neither imports nor exports for CommonJS
 if (!place.session && tests.length > 0) then(runTests(), (ok) => ok || exit(1));

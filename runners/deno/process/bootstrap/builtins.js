@@ -77,9 +77,8 @@ async function patchModules(names) {
 // nameRequired has require() in the program's own files find what its configuration names.
 async function nameRequired() {
   const modules = await nodeModule(), find = modules._resolveFilename;
-  const own = orders.path.slice(0, orders.path.lastIndexOf("/") + 1);
   here.answer(modules, "_resolveFilename", function (name, parent, ...rest) {
-    const known = Object.hasOwn(orders.aliases ?? {}, name) && parent?.filename?.startsWith(own);
+    const known = Object.hasOwn(orders.aliases ?? {}, name) && parent?.filename?.startsWith(place.home + "/");
     return find.call(this, known ? orders.aliases[name] : name, parent, ...rest);
   });
 }

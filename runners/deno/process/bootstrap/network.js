@@ -86,7 +86,7 @@ function endServers() {
 function tellBroken(error) {
   const ours = (line) => /^    at .*\bext:/.test(line) || /^    at /.test(line) && (includes(line, self) || includes(line, shownSelf));
   const shown = inspect(error).split("\n").filter((line) => !ours(line)).join("\n");
-  console.error("%s", shown.replaceAll(slice(orders.main, 0, orders.main.lastIndexOf("/") + 1), ""));
+  console.error("%s", shown.replaceAll(rootURL(), ""));
   return new Response("Internal Server Error", { status: 500 });
 }
 

@@ -175,7 +175,13 @@ function scripts(dir, room) {
   return found;
 }
 
-// pathToURL returns the URL of a file beside the program.
+// rootURL returns the URL of the working directory, which the program may be deep in, with a
+// slash at its end.
+function rootURL() {
+  return orders.main.split("/").slice(0, -slice(orders.path, place.home.length + 1).split("/").length).join("/") + "/";
+}
+
+// pathToURL returns the URL of a file of the program.
 function pathToURL(path) {
-  return slice(orders.main, 0, orders.main.lastIndexOf("/")) + slice(path, place.home.length).split("/").map(encodeURIComponent).join("/");
+  return rootURL() + slice(path, place.home.length + 1).split("/").map(encodeURIComponent).join("/");
 }

@@ -82,7 +82,7 @@ function each(cases, test) {
 // frames returns a stack's frames in the program's files, without columns, since
 // the program's text may have been edited.
 function frames(stack) {
-  const root = slice(orders.main, 0, orders.main.lastIndexOf("/") + 1);
+  const root = rootURL();
   return String(stack).split("\n").filter((line) => /^\s+at /.test(line) && line.includes(root))
     .map((line) => line.replace(root, "").replace(/(?:\?reset=\d+)?:(\d+):\d+(\)?)$/, ":$1$2"));
 }
@@ -97,7 +97,7 @@ function shownError(thrown) {
     if (!(thrown instanceof NativeError)) return inspect(thrown);
     const stack = stackOf(thrown);
     const head = stack.split(/\n\s+at /, 1)[0];
-    let shown = text(head.replaceAll(slice(orders.main, 0, orders.main.lastIndexOf("/") + 1), "./"), errorRoom);
+    let shown = text(head.replaceAll(rootURL(), "./"), errorRoom);
     if (includes(shown, "__coderunner_")) shown = shown.replace(/(\n +>? *\d* \|.*)+\n?/g, ""); // Jest's excerpt of the edited program
     for (const frame of frames(stack).slice(0, 20)) shown += "\n" + frame;
     shown += fieldsOf(thrown);

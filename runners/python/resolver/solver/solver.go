@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/internal/order"
 	"coderunner/runners/python/requirement"
 )
 
@@ -193,7 +194,7 @@ func (s *search) refine(ctx context.Context, tooMuch map[string][]requirement.Ve
 			if len(between) == 0 {
 				break
 			}
-			slices.SortFunc(between, func(a, b Release) int { return a.Version.Compare(b.Version) })
+			order.By(between, func(a, b Release) int { return a.Version.Compare(b.Version) })
 			best := s.walked
 			middle := between[len(between)/2].Version
 			s.ceilings[name] = middle
@@ -337,6 +338,6 @@ func (s *search) older(name string, conflict bool) []Release {
 		return r.Version.Compare(c.Version) >= 0 || r.Version.IsPreRelease() && !c.Version.IsPreRelease() ||
 			!conflict && !requirement.SameMajor(r.Version, c.Version) || !s.within(s.limits[name], r.Version)
 	})
-	slices.SortFunc(list, func(a, b Release) int { return b.Version.Compare(a.Version) })
+	order.By(list, func(a, b Release) int { return b.Version.Compare(a.Version) })
 	return list
 }

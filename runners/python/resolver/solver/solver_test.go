@@ -48,7 +48,7 @@ func parseWorld(t *testing.T, text string) *world {
 		}
 		switch {
 		case slices.Contains(words, "win"):
-			p.Unfit = append(p.Unfit, Unfit{v, text, "has only wheels for win", r.Day})
+			p.Unfit = append(p.Unfit, Unfit{v, "has only wheels for win", r.Day})
 		case slices.Contains(words, "yanked"):
 			p.Yanked = append(p.Yanked, r)
 		case slices.Contains(words, "locked"):

@@ -52,7 +52,6 @@ type Release struct {
 // Unfit is a version that cannot be installed, and why.
 type Unfit struct {
 	Version requirement.Version
-	Text    string
 	Why     string
 	Day     time.Time
 }

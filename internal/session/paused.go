@@ -1,0 +1,140 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"coderunner/runners"
+)
+
+// paused is a program that waits for a decision. The session is as before it; no other
+// program runs there until it has gone on, from its beginning.
+type paused struct {
+	Language runners.Language `json:"language"`
+	Code     string           `json:"code"`
+	Filename string           `json:"filename,omitempty"`
+	Packages []string         `json:"packages,omitempty"`
+	Args     []string         `json:"args,omitempty"`
+	Files    []runners.File   `json:"files,omitempty"`
+	Stdin    []byte           `json:"stdin,omitempty"`
+	Timeout  time.Duration    `json:"timeout,omitempty"`
+	Rollback bool             `json:"rollback,omitempty"`
+	Journal  json.RawMessage  `json:"journal"` // of whoever runs it
+
+	// Resumed is set before the program goes on: what it has called since, nobody knows if
+	// it does not end.
+	Resumed bool `json:"resumed,omitempty"`
+}
+
+// maxPaused bounds a paused program in a manifest, in bytes.
+const maxPaused = maxManifest / 2
+
+// Keep has a request that can be kept: its input is read.
+func Keep(req *runners.Request) error {
+	if req.Stdin == nil {
+		return nil
+	}
+	b, err := io.ReadAll(req.Stdin)
+	req.Stdin = kept{bytes.NewReader(b), b}
+	return err
+}
+
+// kept is an input that is known as a whole.
+type kept struct {
+	io.Reader
+	all []byte
+}
+
+// pause commits a program that waits.
+func (x *session) pause(c Call, req runners.Request, out *runners.Outcome) error {
+	p := &paused{
+		Language: req.Language, Code: req.Code, Filename: c.Request.Filename, Packages: req.Packages, Args: req.Args, Files: req.Files,
+		Timeout: req.Limits.Timeout, Rollback: c.Rollback, Journal: out.Journal,
+	}
+	if in, ok := req.Stdin.(kept); ok {
+		p.Stdin = in.all
+	}
+	if b, err := json.Marshal(p); err != nil || len(b) > maxPaused {
+		return refuse("The program waits for consent, and cannot be kept until then: with its files and calls it has more than %d MiB.", maxPaused>>20)
+	}
+	next := x.now.clone()
+	next.Action, next.Status, next.Paused = action(req), runners.Paused, p
+	if err := x.commit(next); err != nil {
+		return err
+	}
+	out.Continued.Session, out.Continued.State, out.Continued.Kept = x.name, x.now.Number, false
+	return nil
+}
+
+// request returns the program as it was asked for.
+func (p *paused) request() runners.Request {
+	req := runners.Request{Language: p.Language, Code: p.Code, Filename: p.Filename, Packages: p.Packages, Args: p.Args, Files: p.Files}
+	req.Limits.Timeout = p.Timeout
+	if p.Stdin != nil {
+		req.Stdin = kept{bytes.NewReader(p.Stdin), p.Stdin}
+	}
+	return req
+}
+
+// Resume has the program of a session that waits go on. Decide gets its journal and returns
+// what that is then, and whether the program can go on with it; if not, the outcome is nil.
+// One that went on before and was lost then is given up: what it called is not called again.
+func (s *Store) Resume(ctx context.Context, name string, decide func(journal json.RawMessage) (json.RawMessage, bool, error), run func(context.Context, runners.Request, json.RawMessage) (*runners.Outcome, error)) (out *runners.Outcome, err error) {
+	err = s.locked(ctx, name, false, func(x *session) error {
+		p := x.now.Paused
+		if p == nil {
+			return refuse("No program of the session %q waits for consent.", name)
+		}
+		if p.Resumed {
+			out = &runners.Outcome{Status: runners.Failed, ExitCode: 1, Packages: []runners.Package{}, Continued: &runners.Continued{}, Error: &runners.Error{
+				Type: "Unknown", Message: "the program went on with consent, and the server ended meanwhile: whether its last calls were made is not known, so they are not made again. The session is as before the program",
+			}}
+			err := x.unpause()
+			out.Continued.Session, out.Continued.State = name, x.now.Number
+			return err
+		}
+		again, next := *p, x.now.clone()
+		journal, ready, err := decide(p.Journal)
+		if err != nil {
+			return refuse("%s", err)
+		}
+		again.Journal, again.Resumed, next.Paused, next.Status = journal, ready, &again, runners.Paused
+		if err := x.commit(next); err != nil || !ready {
+			return err
+		}
+		if x.lease != nil {
+			ctx = x.lease.ctx
+		}
+		out, err = x.run(ctx, Call{Session: name, Rollback: p.Rollback, Request: p.request()}, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+			return run(ctx, req, journal)
+		})
+		if err == nil && x.now.Paused != nil && x.now.Paused.Resumed && out.Status != runners.Cancelled {
+			err = x.unpause() // it was rolled back
+		}
+		return err
+	})
+	return out, err
+}
+
+// unpause commits the state before the paused program.
+func (x *session) unpause() error {
+	next := x.now.clone()
+	next.Paused, next.Action = nil, "gave up: "+next.Action
+	return x.commit(next)
+}
+
+// busy refuses what a paused program does not allow.
+func (x *session) busy() error {
+	if x.now.Paused == nil {
+		return nil
+	}
+	way := `approve or reject what it waits for with the tool sessions, or go back to an earlier state ("rewind")`
+	if x.command {
+		way = fmt.Sprintf(`decide with "coderunner sessions approve %s" or reject, or go back with "coderunner sessions rewind"`, x.name)
+	}
+	return refuse("A program of the session %q waits for consent: %s.", x.name, way)
+}

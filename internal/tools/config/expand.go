@@ -1,0 +1,97 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+func unset(variable string) error {
+	return fmt.Errorf("the variable %s is not set", variable)
+}
+
+// expander replaces the variables of the environment in the texts of a file: ${VAR},
+// ${VAR:-default}, and what clients write, ${env:VAR} and {env:VAR}.
+type expander struct {
+	bare bool              // $VAR is one, too
+	used map[string]string // variables, with their values
+}
+
+// expanded returns a value of a file with its variables replaced. The error names one that is
+// not set.
+func (e *expander) expanded(value any) (any, error) {
+	switch v := value.(type) {
+	case string:
+		return e.expand(v)
+	case []any:
+		list := make([]any, len(v))
+		for i := range v {
+			var err error
+			if list[i], err = e.expanded(v[i]); err != nil {
+				return value, err
+			}
+		}
+		return list, nil
+	case map[string]any:
+		table := make(map[string]any, len(v))
+		for name := range v {
+			var err error
+			if table[name], err = e.expanded(v[name]); err != nil {
+				return value, err
+			}
+		}
+		return table, nil
+	}
+	return value, nil
+}
+
+func (e *expander) expand(text string) (string, error) {
+	var b strings.Builder
+	for {
+		at := strings.IndexAny(text, "${")
+		if at < 0 {
+			b.WriteString(text)
+			return b.String(), nil
+		}
+		b.WriteString(text[:at])
+		text = text[at:]
+		variable, rest, ok := reference(text, e.bare)
+		if !ok {
+			b.WriteByte(text[0])
+			text = text[1:]
+			continue
+		}
+		name, otherwise, has := strings.Cut(strings.TrimPrefix(variable, "env:"), ":-")
+		value, set := os.LookupEnv(name)
+		switch {
+		case strings.HasPrefix(name, "input:"):
+			return "", fmt.Errorf("the client asks its user for ${%s}; write ${VARIABLE} instead, in a file for --tools", name)
+		case set && (value != "" || !has):
+			e.used[name] = value
+		case has:
+			value = otherwise
+		default:
+			return "", unset(name)
+		}
+		b.WriteString(value)
+		text = rest
+	}
+}
+
+// reference returns the variable that a text begins with, and what follows.
+func reference(text string, bare bool) (variable, rest string, ok bool) {
+	for _, begin := range []string{"${", "{env:"} {
+		if after, found := strings.CutPrefix(text, begin); found {
+			variable, rest, ok = strings.Cut(after, "}")
+			return variable, rest, ok && variable != ""
+		}
+	}
+	if !bare || text[0] != '$' {
+		return "", "", false
+	}
+	n := 1
+	for n < len(text) && (text[n] == '_' || text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z' || n > 1 && text[n] >= '0' && text[n] <= '9') {
+		n++
+	}
+	return text[1:n], text[n:], n > 1
+}

@@ -1,0 +1,221 @@
+package connect
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	"go.uber.org/zap"
+
+	"coderunner/internal/process"
+	"coderunner/runners"
+)
+
+// environment are the variables that every server gets, beside those of its configuration:
+// those of MCP's own SDKs, the language, the time zone and the temporary directory.
+var environment = []string{
+	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
+	"APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE",
+}
+
+func (s *Server) environment() (env []string) {
+	for _, name := range environment {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	for name, value := range s.Env {
+		env = append(env, name+"="+value)
+	}
+	return env
+}
+
+// connect starts the server, or reaches it, and initializes the connection.
+func (s *Server) connect(ctx context.Context) (*conn, error) {
+	if s.URL != "" {
+		return s.connectHTTP(ctx)
+	}
+	path, err := exec.LookPath(s.Command)
+	if err != nil {
+		return nil, fmt.Errorf("it cannot be started: %w", err)
+	}
+	select {
+	case s.o.Room <- struct{}{}:
+	default:
+		return nil, fmt.Errorf("%d servers run already, as many as may", cap(s.o.Room))
+	}
+	p, err := process.Start(process.Command{Path: path, Args: slices.Clone(s.Args), Dir: s.Dir, Env: s.environment()})
+	if err != nil {
+		<-s.o.Room
+		return nil, err
+	}
+	read, write := io.Pipe()
+	run := &stdio{p: p, in: input{p.Stdin}}
+	var readers sync.WaitGroup
+	readers.Go(func() { run.logStderr(s, p.Stderr) })
+	gone, ended := make(chan *conn, 1), make(chan struct{})
+	readers.Go(func() {
+		err := run.copy(write, p.Stdout)
+		write.Close() // all that the client is to know: our error is the connection's reason
+		run.over(err)
+	})
+	go func() {
+		p.Wait(&readers)
+		<-s.o.Room
+		code, _ := p.Exit()
+		run.over(fmt.Errorf("it has ended with the exit code %d%s", code, run.lastWords()))
+		close(ended)
+		if c := <-gone; c != nil {
+			c.close(run.reason())
+		}
+	}()
+	c, err := open(ctx, stdioTransport{transport.NewIO(read, run.in, nil)}, s.o.Version, client.WithLegacyProtocolOnly())
+	if err != nil {
+		write.Close()
+		run.stop()
+		gone <- nil
+		if <-ended; errors.Is(err, transport.ErrTransportClosed) {
+			err = run.reason()
+		}
+		return nil, err
+	}
+	c.stop = func() {
+		_ = c.client.Close()
+		write.Close()
+		run.stop()
+	}
+	run.mu.Lock()
+	run.flooded = func(n int) bool { return c.flood.Add(int64(n)) > maxFlood }
+	run.mu.Unlock()
+	gone <- c
+	return c, nil
+}
+
+// stdio is a process and what it writes.
+type stdio struct {
+	p  *process.Process
+	in input
+
+	mu      sync.Mutex
+	err     error // the first
+	last    string
+	flooded func(n int) bool
+}
+
+// over notes why the connection ends, once, and ends the process.
+func (r *stdio) over(err error) {
+	r.mu.Lock()
+	if r.err == nil {
+		r.err = err
+	}
+	r.mu.Unlock()
+	if err != nil {
+		r.p.Kill(process.StopOutput)
+	}
+}
+
+func (r *stdio) reason() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// lastWords returns the last line that the server has written to stderr.
+func (r *stdio) lastWords() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == "" {
+		return ""
+	}
+	return "; its last words: " + r.last
+}
+
+// stop closes the server's input, which asks it to end, and kills it if it does not.
+func (r *stdio) stop() {
+	r.in.Close()
+	late := time.NewTimer(stopTime)
+	defer late.Stop()
+	select {
+	case <-r.p.End():
+	case <-late.C:
+		r.p.Kill(process.StopContext)
+		<-r.p.End()
+	}
+}
+
+// copy copies the server's messages within their bounds.
+func (r *stdio) copy(w io.Writer, from io.Reader) error {
+	buf := make([]byte, 64<<10)
+	line := 0
+	for {
+		n, err := from.Read(buf)
+		if at := bytes.LastIndexByte(buf[:n], '\n'); at >= 0 {
+			line = n - at - 1
+		} else {
+			line += n
+		}
+		r.mu.Lock()
+		flooded := r.flooded
+		r.mu.Unlock()
+		switch {
+		case line > maxMessage:
+			return fmt.Errorf("it has sent a message of more than %d MiB", maxMessage>>20)
+		case flooded != nil && flooded(n):
+			return fmt.Errorf("it has sent more than %d MiB that nobody asked for", maxFlood>>20)
+		}
+		if _, err := w.Write(buf[:n]); err != nil {
+			return nil // nobody reads any more
+		}
+		if err != nil {
+			return nil // the process tells more
+		}
+	}
+}
+
+// Bounds of what is logged of a server's stderr.
+const (
+	maxLogged  = 200 // lines
+	maxLogLine = 500 // bytes
+)
+
+// logStderr logs the first lines and drops the others.
+func (r *stdio) logStderr(s *Server, from io.Reader) {
+	lines := bufio.NewReaderSize(from, 4096)
+	for n := 0; ; n++ {
+		line, more, err := lines.ReadLine()
+		text := runners.Clip(s.o.Secrets.Redact(strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD"))), maxLogLine)
+		if text != "" {
+			r.mu.Lock()
+			r.last = text
+			r.mu.Unlock()
+			if n < maxLogged {
+				s.log.Info("stderr of a server of tools", zap.String("line", text))
+			}
+		}
+		for more && err == nil {
+			_, more, err = lines.ReadLine()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// input is the server's standard input. A server that does not read is given up.
+type input struct{ process.Input }
+
+func (in input) Write(b []byte) (int, error) {
+	_ = in.SetWriteDeadline(time.Now().Add(writeTime)) // where it is not implemented, a call still ends at its time
+	return in.Input.Write(b)
+}

@@ -1,0 +1,151 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"coderunner/internal/tools/catalog"
+	"coderunner/internal/tools/connect"
+	"coderunner/internal/tools/gate"
+	"coderunner/runners"
+)
+
+// server is one client's connection to a server, and what programs see of it.
+type server struct {
+	set    *Set
+	name   string
+	conn   *connect.Server
+	places chan struct{} // has one for each call
+	shapes catalog.Shapes
+
+	mu   sync.Mutex // guards what follows
+	from []connect.Tool
+	all  []*tool // of from
+}
+
+// tool is a tool that is not hidden, or one that the policy denies.
+type tool struct {
+	runners.Tool
+	native   connect.Tool
+	decision gate.Decision
+	by       string
+	checker  func() *catalog.Checker
+}
+
+// tools returns the server's tools, by name.
+func (s *server) tools(ctx context.Context) ([]*tool, error) {
+	from, err := s.conn.Tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(from) == len(s.from) && (len(from) == 0 || &from[0] == &s.from[0]) {
+		return s.all, nil
+	}
+	s.from, s.all = from, nil
+	sorted := slices.Clone(from)
+	slices.SortStableFunc(sorted, func(a, b connect.Tool) int { return strings.Compare(a.Name, b.Name) })
+	sorted = slices.CompactFunc(sorted, func(a, b connect.Tool) bool { return a.Name == b.Name })
+	natives := make([]string, len(sorted))
+	for i, each := range sorted {
+		natives[i] = each.Name
+	}
+	for i, name := range catalog.Unique(natives, catalog.Safe) {
+		each := sorted[i]
+		if each.AppOnly {
+			continue
+		}
+		t := &tool{native: each, Tool: runners.Tool{
+			Server: s.name, Name: name, Native: each.Name, Description: each.Description, Input: each.Input, Output: each.Output,
+		}}
+		if t.Description == "" {
+			t.Description = each.Title
+		}
+		if t.Input == nil {
+			t.Input = []byte(`{"type": "object"}`)
+		}
+		t.decision, t.by = s.set.gate.Decide([]string{s.name + "." + name, s.conn.Name + "." + each.Name, s.name + "." + each.Name, s.conn.Name + "." + name}, each.ReadOnly)
+		t.Policy = string(t.decision)
+		t.checker = sync.OnceValue(func() *catalog.Checker { return catalog.NewChecker(t.Tool) })
+		s.all = append(s.all, t)
+	}
+	return s.all, nil
+}
+
+// key names the tool among those of all servers.
+func (t *tool) key() string { return t.Server + "." + t.Name }
+
+// learned returns a copy with the shape of the results that were seen, where the server
+// describes none.
+func (s *server) learned(t *tool) *tool {
+	copied := *t
+	if copied.Output == nil {
+		copied.Output = s.shapes.Schema(t.key())
+		copied.Learned = copied.Output != nil
+	}
+	return &copied
+}
+
+// list returns the tools that may be called.
+func (s *server) list(ctx context.Context) (list []runners.Tool, err error) {
+	all, err := s.tools(ctx)
+	for _, t := range all {
+		if t.decision != gate.Deny {
+			list = append(list, s.learned(t).Tool)
+		}
+	}
+	return list, err
+}
+
+// find returns a tool, by either of its names.
+func (s *server) find(ctx context.Context, name string) (*tool, error) {
+	all, err := s.tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(t *tool) bool { return t.Name == name })
+	if i < 0 {
+		i = slices.IndexFunc(all, func(t *tool) bool { return t.Native == name })
+	}
+	if i >= 0 {
+		return s.learned(all[i]), nil
+	}
+	var list []runners.Tool
+	for _, t := range all {
+		if t.decision != gate.Deny {
+			list = append(list, t.Tool)
+		}
+	}
+	text := fmt.Sprintf("%s has no tool %q", s.name, runners.Clip(name, 100))
+	if similar := catalog.Search(list, name); len(similar) > 0 {
+		text += "; did you mean " + similar[0].Name + "?"
+	}
+	return nil, &runners.ToolError{Code: "not_found", Message: text}
+}
+
+// Summary returns the beginning of a tool's description, on one line.
+func Summary(t runners.Tool) string {
+	return runners.ClipLine(strings.Join(strings.Fields(t.Description), " "), 100)
+}
+
+// describe returns the tools, each with a line.
+func (s *server) describe(ctx context.Context) (string, error) {
+	list, err := s.list(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s has %d tools:\n", s.name, len(list))
+	for _, t := range list {
+		b.WriteString("  " + t.Name)
+		if t.Native != t.Name {
+			fmt.Fprintf(&b, " (the server calls it %q)", t.Native)
+		}
+		fmt.Fprintf(&b, ": %s\n", Summary(t))
+	}
+	return b.String(), nil
+}

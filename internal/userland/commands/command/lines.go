@@ -1,0 +1,60 @@
+package command
+
+import (
+	"bufio"
+	"io"
+)
+
+// Lines splits a reader at a delimiter.
+type Lines struct {
+	c       *Call
+	R       *bufio.Reader
+	Delim   byte
+	long    []byte // holds a line that is longer than r's buffer
+	charged int64
+	Whole   bool  // the last line ended with the delimiter
+	Err     error // other than the end of the input
+}
+
+// Lines returns r split at a delimiter.
+func (c *Call) Lines(r io.Reader, delim byte) *Lines {
+	if in, ok := r.(stdin); ok {
+		r = in.Reader
+	}
+	b, ok := r.(*bufio.Reader)
+	if !ok {
+		b = bufio.NewReaderSize(r, CopySize)
+	}
+	return &Lines{c: c, R: b, Delim: delim}
+}
+
+// Next returns the next line without its delimiter, valid until the next call,
+// or false at the end or after an error.
+func (l *Lines) Next() ([]byte, bool) {
+	line, err := l.R.ReadSlice(l.Delim)
+	if err == bufio.ErrBufferFull {
+		l.long = l.long[:0]
+		for err == bufio.ErrBufferFull {
+			if need := int64(2 * (len(l.long) + len(line))); need > l.charged {
+				if e := l.c.Reserve(need - l.charged); e != nil {
+					l.Err = e
+					return nil, false
+				}
+				l.charged = need
+			}
+			l.long = append(l.long, line...)
+			line, err = l.R.ReadSlice(l.Delim)
+		}
+		l.long = append(l.long, line...)
+		line = l.long
+	}
+	l.Whole = err == nil
+	if l.Whole {
+		return line[:len(line)-1], true
+	}
+	if err != io.EOF {
+		l.Err = err
+		return nil, false
+	}
+	return line, len(line) > 0
+}

@@ -1,0 +1,200 @@
+package worker_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap/zaptest"
+
+	"coderunner/internal/worker"
+	"coderunner/pyodide"
+	"coderunner/pyodide/pyodidetest"
+	"coderunner/pyodide/snapshot"
+	"coderunner/runners"
+	"coderunner/runners/python"
+	"coderunner/runners/python/install"
+	"coderunner/runners/python/resolver"
+)
+
+// TestConfined has packages' code run in workers, whatever it does there: what imports for
+// snapshots run, and what builds sdists.
+func TestConfined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Pyodide")
+	}
+	c, log := pyodidetest.Cache(t), zaptest.NewLogger(t)
+	p, err := python.New(python.Config{Cache: c, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := worker.NewPool(worker.Options{Cache: c, Local: p.Local(), Max: 1, Log: log})
+	t.Cleanup(func() {
+		pool.Close()
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	take := func(t *testing.T, code string) (size int64, err error) {
+		tree, err := c.Dir(t.Context(), "wheel", "test of confined code "+code, func(_ context.Context, dir string) error {
+			return os.WriteFile(filepath.Join(dir, "package.py"), []byte(code), 0o644)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(filepath.Join(t.TempDir(), "snapshot"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		installed := install.State{Installed: map[string]resolver.Package{"package": {Package: runners.Package{Name: "package", Version: "1"}, Tree: tree}}}
+		err = pool.Snapshot(t.Context(), []string{"package"}, installed, f)
+		z, oerr := snapshot.Open(f.Name())
+		if oerr == nil {
+			size = int64(z.Memory)
+			oerr = z.Close()
+		}
+		if err == nil {
+			err = oerr
+		}
+		return size, err
+	}
+	if size, err := take(t, "x = 1"); err != nil || size == 0 {
+		t.Errorf("a snapshot of %d bytes, %v", size, err)
+	}
+	for name, code := range map[string]string{
+		"raises":  "raise OSError('x')",
+		"ends":    "import os; os._exit(0)",
+		"prints":  "print('x')",
+		"takes":   "x = [bytearray(1 << 24) for _ in range(1000)]",
+		"looks":   "import os; assert os.path.exists('/etc/passwd') or os.path.exists('/proc/1/environ')",
+		"reaches": "import socket; socket.create_connection(('127.0.0.1', 1))",
+	} {
+		if _, err := take(t, code); err == nil {
+			t.Errorf("%s: there is a snapshot", name)
+		} else if name != "ends" && !errors.Is(err, pyodide.ErrUnfit) {
+			t.Errorf("%s: %v, want %v", name, err, pyodide.ErrUnfit)
+		}
+	}
+	_, _, err = pool.Build(t.Context(), resolver.Sdist{Filename: "junk-1.0.tar.gz", Data: []byte("junk")})
+	if failed, ok := errors.AsType[*resolver.BuildError](err); !ok || !strings.Contains(failed.Reason, "ReadError") {
+		t.Errorf("a build of junk: %v", err)
+	}
+}
+
+// TestPackagesAreConfined has a server whose programs run in workers build an sdist and make a
+// snapshot in workers, too.
+func TestPackagesAreConfined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Pyodide")
+	}
+	fresh := fmt.Sprintf("seen = %d", time.Now().UnixNano()) // or the cache has the snapshot
+	files := map[string][]byte{"probe-1.0.tar.gz": sdist(t, "probe-1.0", map[string]string{
+		"pyproject.toml": "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n",
+		"backend.py":     backend,
+		"probe.py":       fresh,
+	})}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := path.Base(r.URL.Path)
+		switch b := files[name]; {
+		case b != nil:
+			_, _ = w.Write(b)
+		case name == "probe":
+			for name, b := range files {
+				fmt.Fprintf(w, "<a href=\"/files/%s#sha256=%x\">%[1]s</a>", name, sha256.Sum256(b))
+			}
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	c, log := pyodidetest.Cache(t), zaptest.NewLogger(t)
+	p, err := python.New(python.Config{Cache: c, Log: log, MaxIdle: 1, Index: server.URL + "/simple/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := worker.NewPool(worker.Options{Cache: c, Local: p.Local(), Max: 1, Log: log})
+	t.Cleanup(func() {
+		pool.Close()
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	jobs := &counted{Confined: pool, made: make(chan error, 10)}
+	p.Local().Confine(jobs)
+	o, _, err := pool.Run(t.Context(), runners.Request{Language: runners.Python, Code: "import probe\nprint(probe." + strings.Fields(fresh)[0] + ")"})
+	if err != nil || o.Status != runners.Succeeded || o.Stdout != strings.Fields(fresh)[2]+"\n" {
+		t.Fatalf("%+v, %+v, %v", o, o.Error, err)
+	}
+	if jobs.builds.Load() != 1 {
+		t.Errorf("%d builds", jobs.builds.Load())
+	}
+	if err := <-jobs.made; err != nil {
+		t.Error(err)
+	}
+}
+
+// backend is a build backend that packs the module beside it.
+const backend = `
+import base64, hashlib, os, zipfile
+def build_wheel(directory, settings=None, metadata=None):
+    name, info = "probe-1.0-py3-none-any.whl", "probe-1.0.dist-info/"
+    files = {
+        "probe.py": open("probe.py").read(),
+        info + "METADATA": "Metadata-Version: 2.1\nName: probe\nVersion: 1.0\n",
+        info + "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{n},sha256={base64.urlsafe_b64encode(hashlib.sha256(t.encode()).digest()).rstrip(b'=').decode()},{len(t)}\n" for n, t in files.items())
+    with zipfile.ZipFile(os.path.join(directory, name), "w") as z:
+        for n, t in {**files, info + "RECORD": record + info + "RECORD,,\n"}.items():
+            z.writestr(n, t)
+    return name
+`
+
+// sdist packs files below a directory.
+func sdist(t *testing.T, dir string, files map[string]string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	w := tar.NewWriter(z)
+	for name, text := range files {
+		if err := w.WriteHeader(&tar.Header{Name: dir + "/" + name, Mode: 0o644, Size: int64(len(text))}); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = w.Write([]byte(text))
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// counted counts builds and tells of snapshots.
+type counted struct {
+	python.Confined
+	builds atomic.Int32
+	made   chan error
+}
+
+func (c *counted) Build(ctx context.Context, s resolver.Sdist) (string, []byte, error) {
+	c.builds.Add(1)
+	return c.Confined.Build(ctx, s)
+}
+
+func (c *counted) Snapshot(ctx context.Context, modules []string, installed install.State, f *os.File) error {
+	err := c.Confined.Snapshot(ctx, modules, installed, f)
+	c.made <- err
+	return err
+}

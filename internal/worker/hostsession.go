@@ -1,0 +1,88 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+
+	"coderunner/internal/worker/wire"
+	"coderunner/runners"
+)
+
+// session returns the run's session, which the server keeps.
+func (q *sessionRequest) session(ctx context.Context, conn *wire.Conn, left func(fs.FS)) *runners.Session {
+	s := &runners.Session{Key: q.Key, Before: q.Before, After: q.After, Unnamed: q.Unnamed, Rollback: q.Rollback, Files: q.Files, Save: q.Save}
+	for i := range s.Files {
+		s.Files[i].Contents = func() ([]byte, error) {
+			f, err := conn.Call(ctx, callFile, i, nil)
+			if err != nil || f == nil {
+				return nil, errors.Join(err, fmt.Errorf("the file %d of the session is not there", i))
+			}
+			defer f.Close()
+			return io.ReadAll(f)
+		}
+	}
+	s.Saved = sync.OnceValues(func() (saved map[string]string, err error) {
+		_, err = conn.Call(ctx, callSaved, struct{}{}, &saved)
+		return saved, err
+	})
+	s.Keep = func(names []string) (kept bool) {
+		_, err := conn.Call(ctx, callKeep, names, &kept)
+		return err == nil && kept
+	}
+	s.Link = func(from, name string) error {
+		_, err := conn.Call(ctx, callLink, link{from, name}, nil)
+		return err
+	}
+	s.Leave = func(dir fs.FS, own runners.File) (runners.Left, error) {
+		left(dir)
+		defer left(nil)
+		var all []runners.SessionFile
+		_, err := conn.Call(ctx, callLeave, own, &all)
+		return runners.Left{All: all}, err
+	}
+	return s
+}
+
+// leftFile answers the server's questions about what a program has left.
+func leftFile(dir fs.FS, method uint8, q read) (any, error) {
+	switch method {
+	case callStat:
+		i, err := fs.Lstat(dir, q.Name)
+		if err != nil {
+			return nil, err
+		}
+		return entryOf(i), nil
+	case callReadDir:
+		list, err := fs.ReadDir(dir, q.Name)
+		entries := []entry{}
+		for _, d := range list {
+			if i, err := d.Info(); err == nil {
+				entries = append(entries, entryOf(i))
+			}
+		}
+		return entries, err
+	case callReadLink:
+		return fs.ReadLink(dir, q.Name)
+	}
+	f, err := dir.Open(q.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := make([]byte, min(q.Length, maxRead))
+	at, ok := f.(io.ReaderAt)
+	if !ok {
+		return nil, &fs.PathError{Op: "read", Path: q.Name, Err: fs.ErrInvalid}
+	}
+	n, err := at.ReadAt(b, q.Offset)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return wire.Raw(b[:n]), err
+}
+
+func entryOf(i fs.FileInfo) entry { return entry{i.Name(), i.Mode(), i.Size(), i.ModTime()} }

@@ -1,0 +1,254 @@
+package worker
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"coderunner/runners"
+	"coderunner/runners/python/install"
+	"coderunner/runners/python/requirement"
+	"coderunner/runners/python/resolver"
+)
+
+// The methods. Those of the server come first.
+const (
+	callOpen    = iota // settings; over the worker's own socket, once
+	noteRun            // the socket of a run
+	notePagemap        // /proc/PID/pagemap, which a confined process may not open
+	callRun            // request: outcome; over the run's
+	callStat           // of a file that a session's program left
+	callReadDir
+	callRead
+	callReadLink
+	callHold   // the run's clock, until the call is cancelled
+	noteOutput // the file that the next snapshot is written to; over the worker's own, as what follows
+	callTake   // snapshot
+	callBuild  // sdist: wheel
+
+	callFind // lookup: path; the first that a worker may call
+	callRuntime
+	callRequire // what a build requires: directories
+	callGuest
+	callPrepare
+	callLibrary
+	callCompile
+	callSnapshot
+	callModules
+	callIndexed
+	callBase
+	callIntercept
+	callLookup
+	callAvoided
+	callAdmit
+	callMayListen
+	callDial
+	callListen
+	callAccept
+	callListenPacket
+	callCheck
+	callSend
+	callReceive
+	callHangUp
+	callSaved
+	callFile
+	callLink
+	callKeep
+	callLeave
+	callTools
+	notePrinted
+	noteProgress
+)
+
+// settings are what a worker is opened with.
+type settings struct {
+	Permissions []string
+	Env         map[string]string // of the host's, what programs may see
+	CacheRoot   string
+	Refusal     string // why running programs may not reach the index
+	Ahead       int
+	Memory      int64 // of the process itself, without runs
+	Guests      []runners.Language
+	// Intercepted reports that somebody intercepts connections, with the certificate Root.
+	Intercepted bool
+	Root        []byte
+}
+
+// request is a [runners.Request] as plain data, without what a worker asks the server for.
+type request struct {
+	Language runners.Language
+	Code     string
+	Filename string
+	Packages []string
+	Args     []string
+	Files    []runners.File
+	Limits   runners.Limits
+	Input    *[]byte // nil: there is none
+	Locked   bool
+	Asks     bool // the user can be asked
+	Tools    bool // there are tools
+	Prints   bool // what is printed is wanted as it comes
+	Session  *sessionRequest
+}
+
+type sessionRequest struct {
+	Key, Before, After string
+	Unnamed, Rollback  bool
+	Files              []runners.SessionFile
+	Save               string
+}
+
+// encodeRequest returns a request as data, and false if it has what cannot cross: the
+// streams, signals and directories of a program that somebody runs at a terminal.
+func encodeRequest(r runners.Request) (request, bool) {
+	q := request{
+		Language: r.Language, Code: r.Code, Filename: r.Filename, Packages: r.Packages, Args: r.Args, Files: r.Files,
+		Limits: r.Limits, Locked: r.Locked, Asks: r.Ask != nil, Tools: r.Tools != nil, Prints: r.Printed != nil,
+	}
+	if r.Project != nil || r.Stdout != nil || r.Stderr != nil || r.Signals != nil || r.Terminal {
+		return q, false
+	}
+	if text, ok := r.Stdin.(*strings.Reader); ok {
+		input, _ := io.ReadAll(text)
+		q.Input = &input
+	} else if r.Stdin != nil {
+		return q, false
+	}
+	if s := r.Session; s != nil {
+		q.Session = &sessionRequest{s.Key, s.Before, s.After, s.Unnamed, s.Rollback, s.Files, ""}
+	}
+	return q, true
+}
+
+// outcome is a [runners.Outcome] as plain data.
+type outcome struct {
+	runners.Outcome
+	Whole    [2]string
+	Contents [][]byte // of the files
+	Shown    bool     // Error.Shown
+	Exited   bool     // Continued.Exited
+	Shows    []display
+}
+
+// display is what [runners.Displays.Add] takes.
+type display struct{ MIME, Data, Plain string }
+
+func encodeOutcome(o *runners.Outcome) outcome {
+	e := outcome{Outcome: *o, Whole: [2]string{o.WholeStdout, o.WholeStderr}}
+	for _, f := range o.Files {
+		e.Contents = append(e.Contents, f.Data)
+	}
+	for _, d := range o.Displays {
+		data := string(d.Data)
+		if d.Image() {
+			data = base64.StdEncoding.EncodeToString(d.Data)
+		}
+		e.Shows = append(e.Shows, display{d.MIME, data, d.Plain})
+	}
+	e.Outcome.Displays = nil
+	e.Shown = o.Error != nil && o.Error.Shown
+	e.Exited = o.Continued != nil && o.Continued.Exited
+	return e
+}
+
+// decode returns the outcome, of which a worker may have made up anything.
+func (e *outcome) decode() (*runners.Outcome, error) {
+	o := &e.Outcome
+	if !slices.Contains([]runners.Status{
+		runners.Succeeded, runners.Failed, runners.TimedOut, runners.OutOfMemory, runners.OutputLimit, runners.NotInstalled, runners.Cancelled, runners.Crashed,
+	}, o.Status) || len(e.Contents) > len(o.Files) {
+		return nil, errors.New("a worker reports no outcome")
+	}
+	o.WholeStdout, o.WholeStderr = e.Whole[0], e.Whole[1]
+	for i := range e.Contents {
+		o.Files[i].Data = e.Contents[i]
+	}
+	for _, f := range o.Files {
+		if !fs.ValidPath(f.Path) || f.Data != nil && int64(len(f.Data)) != f.Size {
+			return nil, fmt.Errorf("a worker reports a file %.100q of %d bytes", f.Path, f.Size)
+		}
+	}
+	var shown runners.Displays
+	for _, d := range e.Shows {
+		if err := shown.Add(d.MIME, d.Data, d.Plain); err != nil {
+			return nil, fmt.Errorf("a worker reports a display: %w", err)
+		}
+	}
+	more := o.DisplaysOmitted
+	o.Displays, o.DisplaysOmitted = shown.All()
+	o.DisplaysOmitted += max(more, 0)
+	if o.Error != nil {
+		o.Error.Shown = e.Shown
+	}
+	if o.Continued != nil {
+		o.Continued.Exited = e.Exited
+	}
+	return o, nil
+}
+
+// The arguments and results.
+type (
+	find struct {
+		Dir       bool
+		Kind, Key string
+	}
+	prepare struct {
+		Requirements, Optional, Constraints []requirement.Requirement
+		Alone                               bool
+		Locked                              *resolver.Locked
+	}
+	library struct {
+		Name  string
+		Bytes []byte
+	}
+	compile struct {
+		Dir    string
+		Memory int64
+	}
+	snapshot struct {
+		Modules   []string
+		Installed install.State
+	}
+	sdist struct {
+		Filename string
+		Data     []byte
+	}
+	built struct {
+		Name  string
+		Wheel []byte
+	}
+	dial struct {
+		Network, Name string
+		Addr          netip.AddrPort
+	}
+	ends struct { // of a connection
+		Local, Remote netip.AddrPort
+	}
+	port struct { // a socket that listens
+		ID int
+		At netip.AddrPort
+	}
+	datagram struct {
+		ID   int
+		Addr netip.AddrPort
+		Data []byte
+	}
+	link  struct{ From, Name string }
+	entry struct {
+		Name     string
+		Mode     fs.FileMode
+		Size     int64
+		Modified time.Time
+	}
+	read struct {
+		Name   string
+		Offset int64
+		Length int
+	}
+)

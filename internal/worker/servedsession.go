@@ -1,0 +1,123 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"coderunner/cache"
+	"coderunner/runners"
+)
+
+// session is the request's.
+func (s *served) session() (*runners.Session, error) {
+	if s.req.Session == nil {
+		return nil, errors.New("the run has no session")
+	}
+	return s.req.Session, nil
+}
+
+// inSession makes a handler of a function on the run's session.
+func inSession[A, R any](f func(s *served, ctx context.Context, x *runners.Session, argument A) (R, error)) handler {
+	return data(func(s *served, ctx context.Context, argument A) (result R, err error) {
+		x, err := s.session()
+		if err != nil {
+			return result, err
+		}
+		return f(s, ctx, x, argument)
+	})
+}
+
+// savedFiles shows the worker what was saved: other names of the files, in the directory
+// that it may read.
+func (s *served) savedFiles(_ context.Context, x *runners.Session, _ struct{}) (map[string]string, error) {
+	files, err := x.Saved()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(s.w.shown(), "saved-")
+	if err != nil {
+		return nil, err
+	}
+	shown := map[string]string{}
+	for name, path := range files {
+		shown[name] = filepath.Join(dir, filepath.Base(name))
+		if err := linkOrCopy(path, shown[name]); err != nil {
+			return nil, fmt.Errorf("show what the session has saved: %w", err)
+		}
+	}
+	return shown, nil
+}
+
+// file opens a file of the session's directory, by its place in the list.
+func (s *served) file(_ context.Context, i int) (any, *os.File, error) {
+	x, err := s.session()
+	if err != nil {
+		return nil, nil, err
+	}
+	if i < 0 || i >= len(x.Files) || !x.Files[i].Mode.IsRegular() {
+		return nil, nil, errors.New("the session has no such file")
+	}
+	f, err := os.Open(x.Files[i].Source)
+	return nil, f, err
+}
+
+// link makes what the worker saves another name of what is there already: what was saved
+// before, or a snapshot of the cache.
+func (s *served) link(_ context.Context, x *runners.Session, l link) (any, error) {
+	snapshot, err := filepath.Rel(s.w.p.o.Cache.Path(cache.Files, "snapshot"), l.From)
+	own, err2 := filepath.Rel(s.w.shown(), l.From)
+	if !(err2 == nil && filepath.IsLocal(own) || err == nil && filepath.IsLocal(snapshot) && filepath.Base(snapshot) == "data") {
+		return nil, errors.New("it is not there to be linked to")
+	}
+	if !slices.Contains(savedNames, l.Name) {
+		return nil, fmt.Errorf("a session saves no %.100q", l.Name)
+	}
+	return nil, x.LinkTo(l.From, l.Name)
+}
+
+// keep gives the session what was saved before.
+func (s *served) keep(_ context.Context, x *runners.Session, names []string) (bool, error) {
+	for _, name := range names {
+		if !slices.Contains(savedNames, name) {
+			return false, fmt.Errorf("a session saves no %.100q", name)
+		}
+	}
+	return x.Keep != nil && x.Keep(names), nil
+}
+
+// savedNames are the files that runners save.
+var savedNames = []string{"memory", "layer", runners.SavedBase, "packages.json", "state.sh", "placeholders.json"}
+
+// leave takes the files that the program has left. The worker is told what the session has
+// now, without contents.
+func (s *served) leave(ctx context.Context, x *runners.Session, own runners.File) ([]runners.SessionFile, error) {
+	left, err := x.Leave(leftFS{ctx, s}, own)
+	s.mu.Lock()
+	s.left = &left
+	s.mu.Unlock()
+	return left.All, err
+}
+
+// takeSaved moves what the worker has written to where the session wants it.
+func (s *served) takeSaved() error {
+	if s.dir == "" {
+		return nil
+	}
+	list, err := os.ReadDir(s.dir)
+	if err != nil {
+		return fmt.Errorf("take what a session has saved: %w", err)
+	}
+	for _, e := range list {
+		if !e.Type().IsRegular() || !slices.Contains(savedNames, e.Name()) {
+			return fmt.Errorf("a session saves no %.100q", e.Name())
+		}
+		if err := moveFile(filepath.Join(s.dir, e.Name()), filepath.Join(s.req.Session.Save, e.Name())); err != nil {
+			return fmt.Errorf("take what a session has saved: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,368 @@
+//go:build amd64
+
+package relayout
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// validator compares a function's new code with its old: it walks through both at
+// once, with the registers that surely have equal values. Which old instruction a new
+// one was is a hint, and checked. What it takes for granted are the table of opcodes,
+// how one instruction moves the context, and the convention of calls.
+type validator struct {
+	old   *function
+	laid  *laid
+	code  []inst  // of the new code
+	was   []int32 // the old offset of each
+	index map[int32]int32
+	entry entries
+	at    map[[2]int32]equal
+	work  [][2]int32
+}
+
+// equal is what is known before a pair of instructions.
+type equal struct {
+	regs     set // that have equal values, and the flags
+	old, new state
+}
+
+// validate returns how the new code of f, the function at begin, differs from the old.
+func validate(f *function, code []byte, begin, end int32, entry entries) error {
+	old := new(function)
+	v := &validator{old: old, laid: &f.laid, index: map[int32]int32{}, entry: entry, at: map[[2]int32]equal{}}
+	if decoded, known := old.decode(code, begin, end); !decoded || !known {
+		return errors.New("the old code is not known")
+	}
+	if err := v.decode(f); err != nil {
+		return err
+	}
+	s := state{reached: true, sp: entrySP, regs: 1 << rax}
+	v.push(0, 0, equal{entry(begin) | calleeSaved, s, s})
+	for len(v.work) > 0 {
+		p := v.work[len(v.work)-1]
+		v.work = v.work[:len(v.work)-1]
+		if err := v.walk(p[0], p[1], v.at[p]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decode decodes the new code up to the stubs.
+func (v *validator) decode(f *function) error {
+	code := f.laid.code
+	begin := appendPrologue(nil, f.frame)
+	p := len(begin)
+	if !bytes.HasPrefix(code, begin[:p-4]) {
+		return errors.New("another prologue")
+	}
+	growth := code[p+int(binary.LittleEndian.Uint32(code[p-4:])):]
+	grow := appendGrow(nil, f.frame)
+	if back := len(code) - len(growth) + len(grow) + 5; !bytes.HasPrefix(growth, grow) || growth[len(grow)] != 0xE9 ||
+		back+int(int32(binary.LittleEndian.Uint32(growth[len(grow)+1:]))) != p {
+		return errors.New("the stack grows in another way")
+	}
+	for n := range f.insts {
+		var i inst
+		switch b := code[p]; {
+		case b == 0xEB || b&0xF0 == 0x70:
+			i = inst{reg: none, rm: none, base: none, idx: none, kind: jump, size: 2, imm: int32(int8(code[p+1]))}
+			if b != 0xEB {
+				i.kind, i.cond, i.reads = branch, b&15, flags
+			}
+		default:
+			if !decode(code[p:], &i) {
+				return fmt.Errorf("% x at %d", code[p:p+8], p)
+			}
+		}
+		i.at = int32(p)
+		p = int(i.end())
+		i.target = i.end() + i.imm
+		if i.kind == jump && slices.ContainsFunc(f.laid.calls, func(c fixup) bool { return c.at == i.at+1 }) {
+			i.kind = tail
+		}
+		v.index[i.at] = int32(n)
+		v.code, v.was = append(v.code, i), append(v.was, f.insts[n].at)
+	}
+	return nil
+}
+
+// push notes that the codes are at a pair, with what is known.
+func (v *validator) push(o, n int32, e equal) {
+	p := [2]int32{o, n}
+	if known, ok := v.at[p]; ok {
+		e.regs &= known.regs
+		e.old, e.new = known.old.meet(e.old), known.new.meet(e.new)
+		if e == known {
+			return
+		}
+	}
+	v.at[p] = e
+	v.work = append(v.work, p)
+}
+
+// follow pushes the pair of an old instruction and a new offset: of an instruction or
+// of a stub.
+func (v *validator) follow(o, to int32, e equal) error {
+	if n, ok := v.index[to]; ok {
+		v.push(o, n, e)
+		return nil
+	}
+	for range 16 {
+		i := &v.old.insts[o]
+		switch {
+		case i.kind == jump:
+			o = i.target
+		case missable(i):
+			e.regs &^= i.writes
+			e.old.step(i)
+			o++
+		default:
+			return v.exit(i, to, e)
+		}
+	}
+	return fmt.Errorf("no exit for the stub at %d", to)
+}
+
+// exit compares an exit with a stub.
+func (v *validator) exit(i *inst, at int32, e equal) error {
+	if i.kind != exit || at < 0 || int(at) >= len(v.laid.code) {
+		return fmt.Errorf("%d is at the stub %d", i.at, at)
+	}
+	p := place{reg: rax}
+	var load inst
+	if decode(v.laid.code[at:], &load); load.op == opStore {
+		p.reg = load.reg
+	} else if load.op == opLoad {
+		p = place{none, load.disp}
+	}
+	want := stub{uint32(i.imm), p}.append(nil)
+	end := at + int32(len(want))
+	if int(end) > len(v.laid.code) || !bytes.Equal(v.laid.code[at:end], want) || !slices.Contains(v.laid.exits, fixup{end - 4, i.imm}) {
+		return fmt.Errorf("the stub at %d is not for the code %d", at, i.imm)
+	}
+	sure := e.old.regs.has(i.reg) && (e.new.regs.has(p.reg) || p.reg == none && e.new.slot != 0 && e.new.slot == e.new.sp+p.disp)
+	if !sure && (p.reg != i.reg || !e.regs.has(p.reg)) {
+		return fmt.Errorf("stub at %d reads the context from %v, where it is not", at, p)
+	}
+	return nil
+}
+
+// walk compares from a pair to where the codes branch.
+func (v *validator) walk(o, n int32, e equal) error {
+	for {
+		a, b := &v.old.insts[o], &v.code[n]
+		switch {
+		case b.kind == jump && v.isCode(b.target):
+			v.push(o, v.index[b.target], e)
+			return nil
+		case a.kind == exit:
+			if b.kind != jump {
+				return fmt.Errorf("the exit at %d is %d", a.at, b.at)
+			}
+			return v.exit(a, b.target, e)
+		case a.kind == jump:
+			v.push(a.target, n, e)
+			return nil
+		case v.was[n] != a.at && a.kind == branch: // both ways lead to the same
+			v.push(a.target, n, e)
+		case v.was[n] != a.at:
+			if !missable(a) {
+				return fmt.Errorf("% x at %d is missing before %d", v.old.code[a.at:a.end()], a.at, b.at)
+			}
+			e.regs &^= a.writes
+			e.old.step(a)
+		default:
+			if done, err := v.match(a, b, &e, o, n); done || err != nil {
+				return err
+			}
+			n++
+		}
+		o++
+	}
+}
+
+func (v *validator) isCode(at int32) bool {
+	_, ok := v.index[at]
+	return ok
+}
+
+// missable reports whether an instruction may be missing, if what it writes is not
+// read.
+func missable(i *inst) bool {
+	return i.kind == plain && !i.stores && i.writes&frame == 0 && (!i.mem() || i.op == opLea || i.base == rsp) && i.op != 0xF7
+}
+
+// match compares an old instruction with what it is now, and executes both.
+func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err error) {
+	reads, was, is := a.reads, v.old.code[a.at:a.end()], v.laid.code[b.at:b.end()]
+	switch a.kind {
+	case call, tail:
+		reads = v.entry(a.target)
+		if is[0] != was[0] || !slices.Contains(v.laid.calls, fixup{b.at + 1, a.target}) {
+			return true, fmt.Errorf("the call at %d is another", a.at)
+		}
+		is = was
+	case callAddress, tailAddress:
+		reads |= arguments &^ (e.old.regs &^ (1 << rax))
+	case ret:
+		reads = arguments &^ e.old.regs
+	case branch:
+		is = was
+	case plain:
+		if a.base == rip {
+			is, was = is[:max(0, len(is)-4)], was[:len(was)-4]
+			if a.target >= 0 { // the address of a jump table
+				break
+			}
+			from, to := a.end()+a.disp, b.end()+b.disp
+			if to < 0 || int(to) > len(v.laid.code) || !bytes.Equal(v.old.code[from:], v.laid.code[to:]) {
+				return true, fmt.Errorf("the constant at %d is another", a.at)
+			}
+		}
+	}
+	if a.kind == ret || a.kind == tail || a.kind == tailAddress {
+		reads |= calleeSaved
+	}
+	writes := a.writes
+	if reads&writes&flags != 0 { // they stay or change, and nobody reads those that stay
+		reads, writes = reads&^flags, writes&^flags
+	}
+	if e.old.sp != e.new.sp || reads&^frame&^e.regs != 0 || !bytes.Equal(was, is) {
+		return true, fmt.Errorf("% x at %d, now % x at %d: reads %b, equal are %b, rsp %d and %d", was, a.at, is, b.at, reads, e.regs, e.old.sp, e.new.sp)
+	}
+	switch e.regs |= writes; a.kind {
+	case branch:
+		other := b.end()
+		taken := b.target
+		if a.cond == b.cond^1 {
+			taken, other = other, taken
+		} else if a.cond != b.cond || b.kind != branch {
+			return true, fmt.Errorf("the branch at %d is another", a.at)
+		}
+		return true, errors.Join(v.follow(a.target, taken, *e), v.follow(o+1, other, *e))
+	case table:
+		l := &v.code[n-1]
+		for l.op != opLea || l.base != rip {
+			if l.at <= v.code[0].at {
+				return true, errors.New("no table")
+			}
+			l = &v.code[v.index[l.at]-1]
+		}
+		at := l.end() + l.disp
+		for k, to := range v.old.tables[a.target] {
+			d := int32(binary.LittleEndian.Uint64(v.laid.code[at+int32(k)*tableEntry:]))
+			if err := v.follow(to, at+d, *e); err != nil {
+				return true, err
+			}
+		}
+		return true, nil
+	case call, callAddress:
+		e.regs = e.regs&calleeSaved | callerSaved
+	}
+	if a.kind.leaves() {
+		return true, nil
+	}
+	e.old.step(a)
+	e.new.step(b)
+	return false, nil
+}
+
+// Validate lays out a file of wazero's, and compares each function with the old one.
+// It returns how many functions and exits there are.
+func Validate(t *testing.T, name string, file []byte) (functions, exits int) {
+	t.Helper()
+	_, code, offsets := parts(t, file)
+	if len(offsets) == 0 {
+		return 0, 0
+	}
+	m := newModule(code, offsets)
+	err := m.each(func(f *function, n int) error { return m.findEntry(f, n) })
+	if err == nil {
+		err = m.each(func(f *function, n int) error {
+			if err := m.layFunction(f, n); err != nil || m.stats[n].Kept > 0 {
+				return fmt.Errorf("function %d is kept: %w", n, err)
+			}
+			begin, end := m.bounds(n)
+			if err := validate(f, code, begin, end, m.entry); err != nil {
+				return fmt.Errorf("function %d: %w", n, err)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	for _, s := range m.stats {
+		exits += s.Exits
+	}
+	return len(offsets), exits
+}
+
+// Compiled is the file that wazero writes for a module.
+var Compiled = compiled
+
+// TestValidator changes each byte of the new code: the validator must find it, but in
+// padding and where the module's own distances are filled in later.
+func TestValidator(t *testing.T) {
+	_, code, offsets := parts(t, compiled(t, wasm()))
+	m := newModule(code, offsets)
+	m.entries = []set{arguments, arguments}
+	var f function
+	tried := 0
+	for n := range offsets {
+		begin, end := m.bounds(n)
+		if err := m.layFunction(&f, n); err != nil {
+			t.Fatal(err)
+		}
+		if err := validate(&f, code, begin, end, m.entry); err != nil {
+			t.Fatal(err)
+		}
+		for k, b := range f.laid.code {
+			filled := func(x fixup) bool { return int(x.at) <= k && k < int(x.at)+4 }
+			if slices.ContainsFunc(f.laid.calls, filled) || slices.ContainsFunc(f.laid.exits, filled) {
+				continue
+			}
+			for bit := range 8 {
+				tried++
+				f.laid.code[k] = b ^ 1<<bit
+				if err := tryValidate(&f, code, begin, end, m.entry); err == nil && !isPadding(&f, k) {
+					t.Errorf("function %d, byte %d: % x to %x is not found", n, k, b, f.laid.code[k])
+				}
+			}
+			f.laid.code[k] = b
+		}
+	}
+	if tried < 1000 {
+		t.Errorf("%d changes", tried)
+	}
+}
+
+// tryValidate is validate for code that need not be any.
+func tryValidate(f *function, code []byte, begin, end int32, entry entries) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return validate(f, code, begin, end, entry)
+}
+
+// isPadding reports whether a byte is in the zeros before a table or constants.
+func isPadding(f *function, k int) bool {
+	at, stubs := f.place()
+	_ = at
+	end := stubs[len(f.stubs)] + int32(len(appendGrow(nil, f.frame))) + 5
+	tables, constants := f.dataAt(end)
+	first := constants
+	if len(tables) > 0 {
+		first = tables[0]
+	}
+	return int32(k) >= end && int32(k) < first
+}

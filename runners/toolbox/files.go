@@ -1,0 +1,93 @@
+package toolbox
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Dir is where programs find the declarations of tools, in [Files].
+const Dir = "/tools"
+
+// comments are how lines begin that are comments, by the endings of the files.
+var comments = map[string]string{".d.ts": "// ", ".pyi": "# "}
+
+// Files returns a directory with the declarations of each server's tools. A server is started
+// when one of its files is opened or asked for its size, not when the directory is listed. Box
+// returns the tools of the program that runs.
+func Files(box func() *Box) fs.FS { return files{box} }
+
+type files struct{ box func() *Box }
+
+// Open implements fs.FS.
+func (f files) Open(name string) (fs.File, error) {
+	text, err := f.text(name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return open{bytes.NewReader(text), info{name, int64(len(text))}}, nil
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (f files) ReadDir(string) (list []fs.DirEntry, err error) {
+	for _, server := range f.box().Servers() {
+		for ending := range comments {
+			list = append(list, entry{f, server + ending})
+		}
+	}
+	return list, nil
+}
+
+// text returns the declarations in a file, or why there are none, as a comment.
+func (f files) text(name string) ([]byte, error) {
+	ending := name[max(strings.IndexByte(name, '.'), 0):]
+	server, comment := strings.TrimSuffix(name, ending), comments[ending]
+	if comment == "" || !slices.Contains(f.box().Servers(), server) {
+		return nil, fs.ErrNotExist
+	}
+	value, err := f.box().Do(context.Background(), Query{Op: "stub", Name: server, Ending: ending})
+	if err != nil {
+		return []byte(comment + "the tools cannot be listed: " + err.Error() + "\n"), nil
+	}
+	return []byte(value.(string)), nil
+}
+
+// entry is a file of the directory.
+type entry struct {
+	files files
+	name  string
+}
+
+func (e entry) Name() string    { return e.name }
+func (entry) IsDir() bool       { return false }
+func (entry) Type() fs.FileMode { return 0 }
+
+func (e entry) Info() (fs.FileInfo, error) {
+	text, err := e.files.text(e.name)
+	return info{e.name, int64(len(text))}, err
+}
+
+// open is an open file.
+type open struct {
+	*bytes.Reader
+	info info
+}
+
+func (o open) Stat() (fs.FileInfo, error) { return o.info, nil }
+func (open) Close() error                 { return nil }
+
+// info describes a file.
+type info struct {
+	name string
+	size int64
+}
+
+func (i info) Name() string     { return i.name }
+func (i info) Size() int64      { return i.size }
+func (info) Mode() fs.FileMode  { return 0o444 }
+func (info) ModTime() time.Time { return time.Time{} }
+func (info) IsDir() bool        { return false }
+func (info) Sys() any           { return nil }

@@ -1,0 +1,300 @@
+// Package engine compiles WebAssembly modules once and runs them as processes of the
+// machine. It knows no language: what an import beyond WASI's does, and in which order a
+// module's functions are called, is the business of whoever describes a [Module].
+//
+//	npm package ── rewrite ── machine code, in the cache ──┐
+//	a file of the program ── rewrite ── machine code ──────┴─ Instance, with memory of its own
+//
+// Modules are rewritten as Pyodide's are: each loop asks whether the process has ended.
+//
+// # Locking
+//
+// An Engine is safe for concurrent use. An Instance belongs to the goroutine of its process.
+//
+// # Limits
+//
+// One memory, no threads, exceptions as Pyodide's rewriting knows them. A program's own module
+// is bounded in its size and in that of each function, since it is compiled here.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero"
+
+	"coderunner/internal/fetch"
+	"coderunner/pyodide"
+	"coderunner/pyodide/codestore"
+	"coderunner/pyodide/hostfn"
+	"coderunner/pyodide/rewrite"
+	"coderunner/pyodide/wasmbin"
+	"coderunner/runners"
+	"coderunner/runners/wasi/preview1"
+)
+
+// Module is a module of a language.
+type Module struct {
+	Name    string // of the language's command: "ruby"
+	Package func() fetch.NPMPackage
+	File    string              // of the package
+	Imports func() hostfn.Table // besides WASI's; nil: none
+	Archive string              // a tar archive of the package, which Code.Files has; "": none
+}
+
+// Config configures an [Engine].
+type Config struct {
+	Files codestore.Files // keeps compiled modules
+
+	// Fetch returns the directory of a package. It is not needed with Ask.
+	Fetch func(ctx context.Context, p fetch.NPMPackage, progress fetch.ProgressFunc) (dir string, err error)
+
+	// Compile, if not nil, compiles modules in a process of its own, by [Build] in a directory,
+	// with at most memory bytes.
+	Compile func(ctx context.Context, dir string, memory int64) error
+
+	// Ask, if not nil, has somebody else fetch and compile a module, by its name, whom Files
+	// asks, too: its error for what it lacks is [pyodide.ErrNotPrepared].
+	Ask func(ctx context.Context, name string) error
+}
+
+// Engine runs modules. Close ends it.
+type Engine struct {
+	cfg Config
+
+	mu      sync.Mutex
+	modules map[string]*opening // by the module's name
+	own     *own                // modules of programs; nil: there was none yet
+	keeper  *codestore.Loader   // of what others run; nil: nothing yet
+
+	compiled atomic.Bool // a module, since Prepare looked
+}
+
+// New returns an engine, which has nothing yet.
+func New(c Config) *Engine { return &Engine{cfg: c, modules: map[string]*opening{}} }
+
+// opening is a module that is being made ready, or is.
+type opening struct {
+	turn chan struct{} // holds a token while somebody makes it ready
+	code *Code         // guarded by turn; nil: it is not ready
+}
+
+// Code is a module that is ready to run.
+type Code struct {
+	loader   *codestore.Loader
+	compiled wazero.CompiledModule
+	unmap    func() error
+	data     []wasmbin.Segment // that instances begin with, if it is not in the module
+	key      string            // changes whenever memory of an instance means something else
+	globals  []string          // the exports of what is part of an instance's state
+	begun    images
+
+	Files fs.FS // of the module's archive; nil: it has none
+}
+
+func (c *Code) close() error {
+	ctx := context.Background()
+	if i := c.begun.image; i != nil {
+		_ = i.file.Close() // it was only read
+	}
+	return errors.Join(c.compiled.Close(ctx), c.loader.Close(ctx), c.unmap())
+}
+
+// Open makes a module ready. What it fetches and compiles is reported as progress.
+func (e *Engine) Open(ctx context.Context, m *Module, progress runners.ProgressFunc) (*Code, error) {
+	o, done, err := e.turn(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if o.code != nil {
+		return o.code, nil
+	}
+	code, err := e.open(ctx, m, progress)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %s: %w", m.Name, err)
+	}
+	o.code = code
+	return code, nil
+}
+
+// loader returns a loader whose modules have WASI and the imports of a table: two languages
+// may mean different things by one name.
+func newLoader(ctx context.Context, imports hostfn.Table) (*codestore.Loader, error) {
+	l, err := codestore.NewLoader(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range []hostfn.Table{preview1.Rows(), imports} {
+		if err := t.Instantiate(context.WithoutCancel(ctx), l.Runtime()); err != nil {
+			return nil, errors.Join(err, l.Close(context.Background()))
+		}
+	}
+	return l, nil
+}
+
+// kinds are those of CPython, whose entries of the versions in force are not evicted.
+var kinds = codestore.Kinds{Stub: "module", Code: "machine-code"}
+
+func (e *Engine) open(ctx context.Context, m *Module, progress runners.ProgressFunc) (_ *Code, err error) {
+	var imports hostfn.Table
+	if m.Imports != nil {
+		imports = m.Imports()
+	}
+	l, err := newLoader(ctx, imports)
+	if err != nil {
+		return nil, err
+	}
+	c := &Code{loader: l, unmap: func() error { return nil }, key: m.key()}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close(context.Background()), c.unmap())
+		}
+	}()
+	stub, machine, err := e.stored(ctx, l, m, progress)
+	if err != nil {
+		return nil, err
+	}
+	if m.Archive != "" {
+		if c.Files, c.unmap, err = e.files(ctx, m, progress); err != nil {
+			return nil, err
+		}
+	}
+	opened, unmap, err := pyodide.OpenStub(stub)
+	if err != nil {
+		return nil, err
+	}
+	closeFiles := c.unmap
+	c.unmap, c.data, c.globals = func() error { return errors.Join(closeFiles(), unmap()) }, opened.Data, strings.Fields(string(opened.Info))
+	c.compiled, err = l.LoadOr(ctx, opened, machine, func() ([]byte, error) {
+		wasm, _, err := e.rewritten(ctx, m, progress)
+		return wasm, err
+	})
+	return c, err
+}
+
+// stored returns the files of the compiled module.
+func (e *Engine) stored(ctx context.Context, l *codestore.Loader, m *Module, progress runners.ProgressFunc) (stub, code string, err error) {
+	key := m.key()
+	build := func(ctx context.Context, dir string) error {
+		wasm, info, err := e.rewritten(ctx, m, progress)
+		if err != nil {
+			return err
+		}
+		parsed, err := wasmbin.Parse(wasm)
+		if err != nil {
+			return err
+		}
+		progress.Report(runners.Progress{Phase: "compile", Item: m.Name})
+		stub, data := detach(parsed)
+		return e.build(ctx, dir, codestore.Source{Whole: wasm, Stub: stub, Data: data, Info: []byte(strings.Join(info.Globals, "\n"))})
+	}
+	err = e.asking(ctx, m.Name, func() error {
+		stub, code, err = l.Get(ctx, e.cfg.Files, kinds, key, build)
+		return err
+	})
+	return stub, code, err
+}
+
+// asking gets something of a module. Where it is lacking, whoever the configuration names
+// makes it first.
+func (e *Engine) asking(ctx context.Context, name string, get func() error) error {
+	err := get()
+	if e.cfg.Ask == nil || !errors.Is(err, pyodide.ErrNotPrepared) {
+		return err
+	}
+	if err := e.cfg.Ask(ctx, name); err != nil {
+		return err
+	}
+	return get()
+}
+
+// detach returns the stub module without the data that instances begin with, and the data:
+// writing it is most of the time of a start, for there is a library in it, and so is going
+// through many thousand segments that are empty. The data is nil, and in the module, if some
+// has no constant address or is not behind the other, or if the module runs while it is instantiated.
+func detach(m *wasmbin.Module) (stub []byte, data []wasmbin.Segment) {
+	active := func(d wasmbin.Data) bool { return d.Mode == wasmbin.Active }
+	end := uint32(0)
+	for _, d := range m.Data {
+		if !active(d) {
+			continue
+		}
+		at, ok := d.Offset.Eval32(func(uint32) (uint32, bool) { return 0, false })
+		if !ok || m.Start != wasmbin.NoFunc || at < end {
+			return m.Stub(nil), nil
+		}
+		end = at + uint32(len(d.Bytes))
+		data = append(data, wasmbin.Segment{Addr: at, Bytes: d.Bytes})
+	}
+	if len(data) == len(m.Data) {
+		m.Sections = slices.DeleteFunc(m.Sections, func(s wasmbin.Section) bool { return s.ID == wasmbin.SecData || s.ID == wasmbin.SecDataCount })
+	}
+	return m.Stub(active), data
+}
+
+// key changes whenever the module is compiled to something else. What is before "@" is what
+// the cache takes for one runtime, whose versions replace one another.
+func (m *Module) key() string {
+	return fmt.Sprintf("%s@wasi 5 %s %s rewrite %s table %d", m.Name, m.Package().Integrity, m.File, rewrite.Version, maxTable)
+}
+
+// fetched returns the path of a file of the module's package.
+func (e *Engine) fetched(ctx context.Context, m *Module, file string, progress runners.ProgressFunc) (string, error) {
+	if e.cfg.Fetch == nil {
+		return "", pyodide.ErrNotPrepared
+	}
+	p := m.Package()
+	dir, err := e.cfg.Fetch(ctx, p, func(done, total int64) {
+		progress.Report(runners.Progress{Phase: "download", Item: p.Name + " " + p.Version, Done: done, Total: max(total, 0)})
+	})
+	return filepath.Join(dir, filepath.FromSlash(file)), err
+}
+
+// rewritten returns the module as it is compiled.
+func (e *Engine) rewritten(ctx context.Context, m *Module, progress runners.ProgressFunc) ([]byte, *rewrite.Info, error) {
+	name, err := e.fetched(ctx, m, m.File, progress)
+	if err != nil {
+		return nil, nil, err
+	}
+	wasm, err := os.ReadFile(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, info, err := rewrite.Module(wasm, rewrite.Options{TableMax: maxTable, Skip: rewrite.PassRounds | rewrite.PassStrides})
+	if err != nil {
+		return nil, nil, fmt.Errorf("rewrite %s: %w", m.File, err)
+	}
+	return out, info, nil
+}
+
+// maxTable bounds the tables, in elements: they take the host's memory.
+const maxTable = 1 << 20
+
+// Close frees the modules. Nothing may run.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var errs []error
+	for _, o := range e.modules {
+		if o.code != nil {
+			errs = append(errs, o.code.close())
+		}
+	}
+	if e.own != nil {
+		errs = append(errs, e.own.close())
+	}
+	if e.keeper != nil {
+		errs = append(errs, e.keeper.Close(context.Background()))
+	}
+	e.modules, e.own, e.keeper = map[string]*opening{}, nil, nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,94 @@
+// Package module runs WASI preview 1 programs: modules that a program of ours has made, or a
+// caller has sent in base64.
+package module
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"strings"
+
+	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/kernel"
+	"coderunner/runners"
+	"coderunner/runners/wasi/engine"
+	"coderunner/runners/wasi/guest"
+)
+
+// magic is what modules begin with.
+const magic = "\x00asm"
+
+// Language is the row.
+var Language = guest.Language{
+	Name: runners.WASM, Version: "WASI preview 1", File: "main.wasm", Commands: []string{"wasm"}, Formats: []string{magic},
+	Data: decode, Ready: ready, Load: load, Run: run,
+	Args: func(file string, args []string, _ bool) []string { return append([]string{file}, args...) },
+}
+
+// decode returns a module of base64.
+func decode(code string) ([]byte, error) {
+	text := strings.Join(strings.Fields(code), "")
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		b, err = base64.RawStdEncoding.DecodeString(text)
+	}
+	if err != nil || !strings.HasPrefix(string(b), magic) {
+		return nil, runners.BadArgument("code", "is no WebAssembly module in base64, which programs of this language are.")
+	}
+	return b, nil
+}
+
+// run is wasm FILE [ARG]...
+func run(ctx context.Context, c *guest.Call) int {
+	const usage, cannot = 2, 126 // as a shell has them
+	if len(c.Args) < 2 {
+		fmt.Fprintln(c.Stderr(ctx), "usage: wasm FILE [ARG]...")
+		return usage
+	}
+	c.Args = c.Args[1:]
+	wasm, err := read(ctx, c.Process, c.Args[0])
+	var code *engine.Code
+	release := func() {}
+	if err == nil {
+		code, release, err = c.Engine.Use(ctx, wasm)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return 1
+		}
+		fmt.Fprintf(c.Stderr(ctx), "%s: %v\n", c.Args[0], err)
+		if bad := engine.IsBad(err); c.Report != nil && bad != "" {
+			c.Report.Error = &runners.Error{Type: "BadModule", Message: bad, Shown: true}
+		}
+		return cannot
+	}
+	defer release()
+	end, err := engine.Main(ctx, c.Process, code)
+	return c.Ended(ctx, c.Args[0], end, err)
+}
+
+// read returns the contents of the file that the first argument names.
+func read(ctx context.Context, p *kernel.Process, name string) ([]byte, error) {
+	f, errno := p.Open(ctx, name, abi.O_RDONLY, 0)
+	if errno != abi.OK {
+		return nil, errno
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(p.Reader(ctx, f), engine.MaxOwn+1))
+}
+
+// ready compiles what a command names.
+func ready(ctx context.Context, e *engine.Engine, p *kernel.Process) {
+	if len(p.Args) > 1 {
+		if wasm, err := read(ctx, p, p.Args[1]); err == nil {
+			load(ctx, e, wasm)
+		}
+	}
+}
+
+func load(ctx context.Context, e *engine.Engine, wasm []byte) {
+	if _, release, err := e.Use(ctx, wasm); err == nil {
+		release()
+	}
+}
