@@ -82,6 +82,7 @@ const imports = `
 	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/gofunc pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
 	pyodide/codestore: internal/procdir pyodide/relayout pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
+	pyodide/dylink/dylinktest: pyodide/wasmbin
 	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/emscripten/layout pyodide/hostfn
 	pyodide/emscripten/layout: internal/machine/abi
 	pyodide/gofunc:

@@ -101,9 +101,10 @@ type linking struct {
 	own      []*dylink.Library // compiled for it alone
 	ownBytes int64
 	ownTypes int
-	depth    int  // of nested calls guest to host to guest
-	restored int  // the linker's change count after restore
-	called   bool // a function of C, through libffi
+	depth    int   // of nested calls guest to host to guest
+	restored int   // the linker's change count after restore
+	called   bool  // a function of C, through libffi
+	lacked   error // why a library of a mount could not be had
 }
 
 // closeLinker releases what dynamic linking holds. The guest must not run.

@@ -41,7 +41,11 @@ func (in *linking) openLibrary(ctx context.Context, file string) (*dylink.Librar
 		defer in.deadline.resume()
 	}
 	sum := codestore.Digest(b)
-	if lib, err := in.sharedLibrary(ctx, sum, path.Base(file), b, mounted); !errors.Is(err, ErrNotPrepared) {
+	lib, err := in.sharedLibrary(ctx, sum, path.Base(file), b, mounted)
+	if mounted && err != nil {
+		in.lacked = err
+	}
+	if !errors.Is(err, ErrNotPrepared) {
 		return lib, err
 	}
 	return in.ownLibrary(ctx, sum, b)

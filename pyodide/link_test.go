@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"coderunner/pyodide"
+	"coderunner/pyodide/dylink/dylinktest"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/pyodide/wasmbin"
 )
 
 // library makes a shared library.
-var library = pyodide.LibraryForTest
+var library = dylinktest.Library
 
 // withLibrary runs a program with the library written beside it, and mounted.
 func withLibrary(t *testing.T, code string, limit time.Duration) *pyodide.Result {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"coderunner/pyodide/dylink/dylinktest"
 )
 
 // dirty are programs that leave as much behind as they can.
@@ -161,7 +163,7 @@ tenfold = F(lambda n: n * 10)
 `
 	z, err := rt.Snapshot(ctx, []string{"probe"}, []Mount{
 		{Dir: SitePackages, Key: "probe", Tree: fstest.MapFS{"probe.py": {Data: []byte(body)}}},
-		{Dir: "/opt", Key: "library", Tree: fstest.MapFS{"lib.so": {Data: LibraryForTest(), Mode: 0o444}}},
+		{Dir: "/opt", Key: "library", Tree: fstest.MapFS{"lib.so": {Data: dylinktest.Library(), Mode: 0o444}}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -180,6 +180,9 @@ func (r *Runtime) TakeSnapshot(ctx context.Context, f *os.File, modules []string
 	if err != nil {
 		return fmt.Errorf("import %q: %w", modules, errors.Join(err, context.Cause(ctx)))
 	}
+	if in.linking.lacked != nil { // a package that does without it would do so ever after
+		return fmt.Errorf("import %q: %w: %w", modules, ErrUnfit, in.linking.lacked)
+	}
 	files, err := in.madeSince(before)
 	n := in.proc.OpenFiles()
 	switch {

@@ -52,16 +52,17 @@ probe.state.append(1)
 func TestFreezeRefuses(t *testing.T) {
 	rt := pyodidetest.Runtime(t)
 	for name, body := range map[string]string{
-		"output":     "print('hello')",
-		"file":       "open('/home/user/left', 'w').close()",
-		"large file": "open('/tmp/left', 'w').write('x' * 300_000)",
-		"files":      "for i in range(101): open(f'/tmp/{i}', 'w').close()",
-		"fifo":       "import os; os.mkfifo('/tmp/left')",
-		"descriptor": "f = open(__file__)",
-		"exception":  "1/0",
-		"exit":       "import sys; sys.exit()",
-		"folder":     "import os; os.chdir('/tmp')",
-		"umask":      "import os; os.umask(0)",
+		"output":                       "print('hello')",
+		"file":                         "open('/home/user/left', 'w').close()",
+		"large file":                   "open('/tmp/left', 'w').write('x' * 300_000)",
+		"files":                        "for i in range(101): open(f'/tmp/{i}', 'w').close()",
+		"fifo":                         "import os; os.mkfifo('/tmp/left')",
+		"descriptor":                   "f = open(__file__)",
+		"exception":                    "1/0",
+		"exit":                         "import sys; sys.exit()",
+		"folder":                       "import os; os.chdir('/tmp')",
+		"umask":                        "import os; os.umask(0)",
+		"a library that cannot be had": "import ctypes\ntry: ctypes.CDLL(__file__)\nexcept OSError: pass",
 	} {
 		frozen, err := rt.Snapshot(context.Background(), []string{"probe"}, tree(body))
 		if err == nil {

@@ -57,6 +57,7 @@ func (p *Pool) confined(ctx context.Context, install require, call func(context.
 	if err != nil {
 		return err
 	}
+	w.confined.Store(true)
 	if install != nil {
 		w.require.Store(&install)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"coderunner/internal/worker"
 	"coderunner/pyodide"
+	"coderunner/pyodide/dylink/dylinktest"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/pyodide/snapshot"
 	"coderunner/runners"
@@ -50,7 +51,7 @@ func TestConfined(t *testing.T) {
 	})
 	take := func(t *testing.T, code string) (size int64, err error) {
 		tree, err := c.Dir(t.Context(), "wheel", "test of confined code "+code, func(_ context.Context, dir string) error {
-			return os.WriteFile(filepath.Join(dir, "package.py"), []byte(code), 0o644)
+			return errors.Join(os.WriteFile(filepath.Join(dir, "package.py"), []byte(code), 0o644), os.WriteFile(filepath.Join(dir, "library.so"), dylinktest.Library(), 0o644))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -72,8 +73,10 @@ func TestConfined(t *testing.T) {
 		}
 		return size, err
 	}
-	if size, err := take(t, "x = 1"); err != nil || size == 0 {
-		t.Errorf("a snapshot of %d bytes, %v", size, err)
+	for _, code := range []string{"x = 1", "import ctypes, os; ctypes.CDLL(os.path.dirname(__file__) + '/library.so')"} {
+		if size, err := take(t, code); err != nil || size == 0 {
+			t.Errorf("%s: a snapshot of %d bytes, %v", code, size, err)
+		}
 	}
 	for name, code := range map[string]string{
 		"raises":  "raise OSError('x')",

@@ -37,7 +37,8 @@ type worker struct {
 	reason string             // why the server ended it, "" if it did not; set before died is closed
 	stderr tail
 
-	require atomic.Pointer[require] // of the build that it is for, nil if it is for none
+	confined atomic.Bool             // it runs the code of packages
+	require  atomic.Pointer[require] // of the build that it is for, nil if it is for none
 
 	prepared sync.Map // NAME==VERSION of the packages that its runs were given
 
@@ -144,7 +145,8 @@ func (w *worker) spec() *sandbox.Spec {
 	return s
 }
 
-// serve answers what the worker asks for outside of runs: parts of the runtime.
+// serve answers what the worker asks for outside of runs: parts of the runtime, and what the
+// code of packages needs, if it is there for that.
 func (w *worker) serve(ctx context.Context, method uint8, body []byte) (any, *os.File, error) {
 	if install := w.require.Load(); method == callRequire && install != nil {
 		var texts []string
@@ -154,7 +156,7 @@ func (w *worker) serve(ctx context.Context, method uint8, body []byte) (any, *os
 		dirs, err := (*install)(ctx, texts)
 		return dirs, nil, err
 	}
-	if method != callFind && method != callBase && method != callRuntime {
+	if method != callFind && method != callBase && method != callRuntime && (method != callLibrary || !w.confined.Load()) {
 		return nil, nil, fmt.Errorf("there is no call %d", method)
 	}
 	s := &served{w: w, ctx: ctx}

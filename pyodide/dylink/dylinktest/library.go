@@ -1,10 +1,11 @@
-package pyodide
+// Package dylinktest makes shared libraries, for tests.
+package dylinktest
 
 import "coderunner/pyodide/wasmbin"
 
-// LibraryForTest makes a shared library: twice(i32), which calls abs of libc, spin(),
+// Library makes a shared library: twice(i32), which calls abs of libc, spin(),
 // which never returns, apply(fn, i32), which calls back, and answer, a datum.
-func LibraryForTest(undefined ...string) []byte {
+func Library(undefined ...string) []byte {
 	i32 := []wasmbin.ValType{wasmbin.I32}
 	one := wasmbin.FuncType{Params: i32, Results: i32}
 	var b wasmbin.Builder
