@@ -2,8 +2,10 @@ package commands
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"os"
+	"reflect"
 	"runtime/metrics"
 	"slices"
 	"strings"
@@ -131,6 +133,23 @@ func FuzzArgs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, a, b string) {
 		if table[name].run != nil && name != "yes" && name != "sleep" && !strings.ContainsRune(a+b, 0) {
 			try(t, "one two\nthree\n", name, a, b)
+		}
+	})
+}
+
+// FuzzJSON compares what jq reads with package encoding/json, which takes less.
+func FuzzJSON(f *testing.F) {
+	for _, text := range []string{`{"b":[1,-2.5e3,"x\u00e9\n",null,true],"a":{}}`, `[1,2,]`, `{"a" 1}`, `"a`, `[nan]`, `1]`, "\"\xff\"", `{"a":1,"a":{}}`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		status, out := try(t, text, "jq", "-c", "-S", ".")
+		var in, got any
+		if json.Unmarshal([]byte(text), &in) != nil || len(text) > 1000 {
+			return
+		}
+		if err := json.Unmarshal([]byte(out), &got); status != 0 || err != nil || !reflect.DeepEqual(got, in) {
+			t.Errorf("%q: %d, %q", text, status, out)
 		}
 	})
 }

@@ -3,13 +3,8 @@ package jq
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/itchyny/gojq"
@@ -131,134 +126,6 @@ func arguments(c *command.Call, order *order) (args []string, named map[string]a
 		args = append(args, a)
 	}
 	return args, named, positional
-}
-
-// decodeJSON decodes the one value of a text.
-func decodeJSON(data []byte, order *order) (any, error) {
-	list, err := slurpJSON(data, order)
-	if err == nil && len(list) != 1 {
-		err = errors.New("not one value")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
-}
-
-// slurpJSON decodes all values of a text.
-func slurpJSON(data []byte, order *order) ([]any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	list := []any{}
-	for {
-		v, err := order.decode(d, 0)
-		if err == io.EOF {
-			return list, nil
-		} else if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
-	}
-}
-
-// numbers gives numbers the types that gojq takes.
-func numbers(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := strconv.Atoi(string(v)); err == nil {
-			return n
-		}
-		if n, ok := new(big.Int).SetString(string(v), 10); ok && len(v) < 1000 {
-			return n
-		}
-		f, _ := v.Float64()
-		return f
-	case []any:
-		for i := range v {
-			v[i] = numbers(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = numbers(v[k])
-		}
-	}
-	return v
-}
-
-// input reads the values of the inputs; gojq's function input takes from it too.
-type input struct {
-	j     *run
-	names []string
-	raw   *command.Lines
-	place *place
-	err   error
-	done  bool
-	count int // lines that were read raw
-
-	walker walker // of the value that --stream takes apart
-}
-
-// Next implements gojq.Iter.
-func (in *input) Next() (any, bool) {
-	j := in.j
-	if in.done {
-		return nil, false
-	}
-	if in.raw == nil && in.place == nil {
-		if j.o.On("R") {
-			in.raw = j.c.Lines(j.c.Concat(in.names), '\n')
-		} else {
-			in.place = j.newPlace(in.names)
-			in.place.dec = json.NewDecoder(in.place)
-			in.place.dec.UseNumber()
-		}
-	}
-	if in.raw != nil {
-		line, ok := in.raw.Next()
-		in.done = !ok
-		in.count++
-		return string(line), ok
-	}
-	if event, ok := in.walker.next(); ok {
-		return event, true
-	}
-	j.c.Release(in.place.charged)
-	in.place.charged = 0
-	in.place.begun = in.place.dec.InputOffset()
-	v, err := j.order.decode(in.place.dec, 0)
-	if err == nil && j.o.On("stream") {
-		in.walker.order = j.order
-		if event, leaf := in.walker.start(v); leaf {
-			return event, true
-		}
-		return in.walker.next()
-	}
-	if err == nil {
-		return v, true
-	}
-	in.done = true
-	if err == io.EOF || errors.Is(err, command.ErrStopped) {
-		return nil, false
-	}
-	in.err = fmt.Errorf("parse error: %s", in.place.explain(err))
-	return in.err, true
-}
-
-// at is where jq says that an error came up: the last input's file and line.
-func (in *input) at() string {
-	name := "<stdin>"
-	if len(in.names) > 0 {
-		name = in.names[len(in.names)-1]
-	}
-	switch {
-	case in.place != nil:
-		return in.place.at()
-	case in.count > 0:
-		return name + ":" + strconv.Itoa(in.count)
-	case in.j.o.On("n"):
-		return "<unknown>"
-	}
-	return name + ":0"
 }
 
 // run is a running filter.

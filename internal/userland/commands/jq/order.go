@@ -1,9 +1,6 @@
 package jq
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -160,76 +157,4 @@ func (o *order) keys(v any, _ []any) any {
 		list = append(list, k)
 	}
 	return list
-}
-
-// maxJSON bounds the nesting of JSON that is read.
-const maxJSON = 10000
-
-// decode decodes one value and notes the order of keys. The error is io.EOF only if
-// the input ends before the first one.
-func (o *order) decode(d *json.Decoder, depth int) (any, error) {
-	if depth == 0 {
-		o.value++
-	}
-	t, err := d.Token()
-	if depth > 0 {
-		err = unexpected(err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	delim, ok := t.(json.Delim)
-	if !ok {
-		switch t := t.(type) {
-		case json.Number:
-			return numbers(t), nil
-		case string:
-			o.see(inString, t)
-		}
-		return t, nil
-	}
-	if depth > maxJSON {
-		return nil, errors.New("Exceeds depth limit for parsing")
-	}
-	if delim == '[' {
-		list := []any{}
-		for d.More() {
-			v, err := o.decode(d, depth+1)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, v)
-		}
-		return list, o.end(d)
-	}
-	object, keys := map[string]any{}, []string{}
-	for d.More() {
-		k, err := d.Token()
-		if err != nil {
-			return nil, unexpected(err)
-		}
-		key, _ := k.(string) // as the decoder has checked
-		if _, again := object[key]; !again {
-			keys = append(keys, key)
-		}
-		if object[key], err = o.decode(d, depth+1); err != nil {
-			return nil, err
-		}
-	}
-	o.note(inKey, keys)
-	return object, o.end(d)
-}
-
-// end reads the end of a list or an object.
-func (o *order) end(d *json.Decoder) error {
-	_, err := d.Token()
-	return unexpected(err)
-}
-
-// unexpected returns the error of an input that ends within a value.
-func unexpected(err error) error {
-	if err == io.EOF {
-		return io.ErrUnexpectedEOF
-	}
-	return err
 }

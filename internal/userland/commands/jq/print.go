@@ -103,16 +103,16 @@ func (j *run) functions() []gojq.CompilerOption {
 		gojq.WithFunction("debug", 0, 0, show(false, "[\"DEBUG:\",%s]\n")),
 		gojq.WithFunction("stderr", 0, 0, show(true, "%s")),
 		gojq.WithFunction("input_filename", 0, 0, func(any, []any) any {
-			if j.in.place == nil || j.in.place.name == "<stdin>" {
+			if j.in.files == nil || j.in.files.name == "<stdin>" {
 				return nil
 			}
-			return j.in.place.name
+			return j.in.files.name
 		}),
 		gojq.WithFunction("input_line_number", 0, 0, func(any, []any) any {
-			if j.in.place == nil {
+			if j.in.files == nil {
 				return j.in.count
 			}
-			return j.in.place.line()
+			return j.in.files.lineNumber()
 		}),
 	}
 }
@@ -171,7 +171,7 @@ func (e *encoder) encode(v any, depth int) {
 	case *big.Int:
 		e.paint('0', v.String())
 	case json.Number: // of fromjson
-		e.encode(numbers(v), depth)
+		e.encode(number(string(v)), depth)
 	case string:
 		e.paint('s', e.quoted(v))
 	case []any:

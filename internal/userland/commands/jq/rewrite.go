@@ -1,6 +1,7 @@
 package jq
 
 import (
+	_ "embed"
 	"errors"
 	"reflect"
 	"slices"
@@ -11,116 +12,11 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// prelude are functions of jq that keep the order of keys, which gojq's own sort, and
-// those that gojq would run without a bound: it recurses over values, and looks at no
-// context. What begins with one underscore is a function of ours, see functions.
-var prelude = sync.OnceValues(func() (*gojq.Query, error) {
-	return gojq.Parse(`
-		def _each: if type == "object" then .[_keys[]] else .[] end;
-		def __add: add;
-		def add: [_each] | _sums | __add;
-		def add(f): [f] | _sums | __add;
-		def keys_unsorted: if type == "object" then _keys else keys end;
-		def map(f): [_each | f];
-		def map_values(f): _fits | (_each |= f);
-		def walk(f): def w: if type == "object" then map_values(w) elif type == "array" then map(w) else . end | f; w;
-		def recurse: def r: ., (_each? | r); r;
-		def paths: path(recurse) | select(. != []);
-		def paths(f): . as $in | paths | select(. as $p | $in | getpath($p) | f);
-		def leaf_paths: paths(scalars);
-		def to_entries: [keys_unsorted[] as $k | {key: $k, value: .[$k]}];
-		def __from_entries: from_entries;
-		def from_entries: _entries | __from_entries;
-		def with_entries(f): to_entries | map(f) | from_entries;
-		def tostream: path(def r: (_each? | r), .; r) as $p | getpath($p) | reduce path(_each?) as $q ([$p, .]; [$p + $q]);
-		def debug(f): (f | debug | empty), .;
-		def __ltrimstr($x): ltrimstr($x);
-		def ltrimstr($x): if type == "string" and ($x | type) == "string" then __ltrimstr($x) else . end;
-		def __rtrimstr($x): rtrimstr($x);
-		def rtrimstr($x): if type == "string" and ($x | type) == "string" then __rtrimstr($x) else . end;
-		def tojson: _json;
-		def tostring: if type == "string" then . else _json end;
-		def __fromjson: fromjson;
-		def fromjson: _fromjson as $r | if $r | type == "array" then $r[0] else __fromjson end;
-		def __tonumber: tonumber;
-		def tonumber: _digits | __tonumber;
-		def INDEX(stream; f): reduce stream as $x ({}; .[$x | f | tostring] |= $x);
-		def INDEX(f): INDEX(_each; f);
-		def IN(s): any(_equals(s; .); .);
-		def IN(src; s): any(_equals(src; s); .);
-		def __sort: sort;
-		def sort: _fits | __sort;
-		def __sort_by(f): sort_by(f);
-		def sort_by(f): __sort_by(f | _fits);
-		def __group_by(f): group_by(f);
-		def group_by(f): __group_by(f | _fits);
-		def __unique: unique;
-		def unique: _fits | __unique;
-		def __unique_by(f): unique_by(f);
-		def unique_by(f): __unique_by(f | _fits);
-		def __min: min;
-		def min: _fits | __min;
-		def __min_by(f): min_by(f);
-		def min_by(f): __min_by(f | _fits);
-		def __max: max;
-		def max: _fits | __max;
-		def __max_by(f): max_by(f);
-		def max_by(f): __max_by(f | _fits);
-		def __flatten: flatten;
-		def flatten: _fits | __flatten;
-		def __flatten($n): flatten($n);
-		def flatten($n): _fits | __flatten($n);
-		def __contains($x): contains($x);
-		def contains($x): _pair($x) | __contains($x);
-		def inside($x): . as $v | $x | contains($v);
-		def __index($x): index($x);
-		def index($x): _pair($x) | __index($x);
-		def __rindex($x): rindex($x);
-		def rindex($x): _pair($x) | __rindex($x);
-		def __indices($x): indices($x);
-		def indices($x): _pair($x) | __indices($x);
-		def __bsearch($x): bsearch($x | _fits);
-		def bsearch($x): __bsearch($x);
-		def __transpose: transpose;
-		def transpose: _table | __transpose;
-		def __explode: explode;
-		def explode: _room(32) | __explode;
-		def __split($x): split($x);
-		def split($x): _room(40) | __split($x);
-		def __join($x): join($x);
-		def join($x): _joins($x) | __join($x);
-		def __getpath($p): getpath($p);
-		def __setpath($p; $v): setpath($p; $v);
-		def setpath($p; $v): __setpath($p | _path; $v);
-		def __delpaths($p): delpaths($p);
-		def delpaths($p): _fits | __delpaths($p | map(_path) | _fits);
-		def del(f): _fits | __delpaths([path(f)]);
-		def fromstream(f): foreach f as $pv (null; if .e then null end | $pv as [$p, $v] |
-			if $pv | length == 2 then setpath(["v"] + $p; $v) | setpath(["e"]; $p | length == 0)
-			else setpath(["e"]; $p | length == 1) end; if .e then .v else empty end);
-		def __match($re; $f): match($re; $f);
-		def match($re; $f): _searches($re; $f) | __match($re; $f);
-		def match($re): if $re | type == "array" then match($re[0]; $re[1]) else match($re; null) end;
-		def __test($re; $f): test($re; $f);
-		def test($re; $f): _searches($re; null) | __test($re; $f);
-		def test($re): if $re | type == "array" then test($re[0]; $re[1]) else test($re; null) end;
-		def __capture($re; $f): capture($re; $f);
-		def capture($re; $f): _searches($re; $f) | __capture($re; $f);
-		def capture($re): if $re | type == "array" then capture($re[0]; $re[1]) else capture($re; null) end;
-		def __scan($re; $f): scan($re; $f);
-		def scan($re; $f): _searches($re; "g") | __scan($re; $f);
-		def scan($re): scan($re; null);
-		def __splits($re; $f): splits($re; $f);
-		def splits($re; $f): _searches($re; "g") | __splits($re; $f);
-		def splits($re): splits($re; null);
-		def split($re; $f): [splits($re; $f)];
-		def __sub($re; f; $g): sub($re; f; $g);
-		def sub($re; f; $g): _searches($re; $g) | __sub($re; f; $g);
-		def sub($re; f): sub($re; f; "");
-		def gsub($re; f; $g): sub($re; f; $g + "g");
-		def gsub($re; f): sub($re; f; "g");
-		.`)
-})
+//go:embed prelude.jq
+var preludeSource string
+
+// prelude are the functions that each filter begins with.
+var prelude = sync.OnceValues(func() (*gojq.Query, error) { return gojq.Parse(preludeSource) })
 
 // The bounds of a filter, which is parsed and compiled without a look at the context.
 const (
