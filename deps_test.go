@@ -133,7 +133,7 @@ const imports = `
 	internal/notebook: runners
 	internal/process: internal/sandbox runners
 	runners: internal/netpolicy internal/project
-	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/userland/commands internal/userland/shell internal/userland/shell/parse runners
+	runners/bash: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/netpolicy internal/sysmem internal/userland/commands internal/userland/shell internal/userland/shell/parse runners
 	runners/deno: internal/netpolicy internal/pool internal/process internal/project internal/sandbox internal/trace runners runners/deno/codecache runners/deno/deps runners/deno/ending runners/deno/explain runners/deno/exports runners/deno/install runners/deno/jsparse runners/deno/process runners/deno/program runners/deno/stacktrace runners/toolbox
 	runners/deno/install: cache internal/fetch internal/process internal/recent internal/versions runners runners/deno/deps runners/deno/exports runners/deno/process runners/hint
 	runners/deno/codecache: cache internal/builder internal/recent
@@ -160,7 +160,7 @@ const imports = `
 	runners/python/install: cache internal/recent pyodide runners runners/lookalike runners/python/imports runners/python/lockfile runners/python/pypi runners/python/requirement runners/python/resolver runners/python/site runners/python/wheel
 	runners/python/lockfile: runners/python/wheel
 	runners/python/pypi:
-	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/userland/commands internal/userland/commands/tool internal/userland/commands/web pyodide runners runners/toolbox
+	runners/python/process: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/netpolicy internal/sysmem internal/userland/commands internal/userland/commands/tool internal/userland/commands/web pyodide runners runners/toolbox
 	runners/python/reach:
 	runners/python/requirement: runners/python/wheel
 	runners/python/resolver: cache internal/fetch internal/recent internal/versions runners runners/python/index runners/python/lockfile runners/python/pypi runners/python/reach runners/python/requirement runners/python/resolver/solver runners/python/standins runners/python/wheel

@@ -1,4 +1,4 @@
-// Package sysmem tells how much memory there is.
+// Package sysmem tells how much memory there is, and watches what this process takes.
 package sysmem
 
 import (

@@ -16,6 +16,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/sysmem"
 )
 
 // killers are lines that ended the whole process or took all its memory or time, and
@@ -111,7 +112,7 @@ func TestKillers(t *testing.T) {
 // killer runs a line for at most some seconds, after which it must end soon.
 func killer(t *testing.T, line, says string) {
 	m := newMachine(t)
-	defer m.k.WatchMemory(256 << 20)()
+	defer sysmem.Watch(256<<20, func() { m.k.Fail(kernel.ErrMemory) })()
 	var stderr bytes.Buffer
 	file := func(w io.Writer) *memfs.File {
 		return m.fs.NewFile(memfs.NewOutput("output", w), abi.O_WRONLY, abi.S_IFIFO|0o600)

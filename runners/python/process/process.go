@@ -22,6 +22,7 @@ import (
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/machine/netstack"
 	"coderunner/internal/netpolicy"
+	"coderunner/internal/sysmem"
 	"coderunner/internal/userland/commands"
 	"coderunner/internal/userland/commands/tool"
 	"coderunner/internal/userland/commands/web"
@@ -243,7 +244,7 @@ func (c *Table) Run(ctx context.Context, limit time.Duration, run func(ctx conte
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	begun := time.Now()
-	unwatch := c.Kernel.WatchMemory(int64(c.program.Load().Memory))
+	unwatch := sysmem.Watch(int64(c.program.Load().Memory), func() { c.Kernel.Fail(kernel.ErrMemory) })
 	replaced := func() bool { return false } // stops the limit of what takes the program's place
 	status, _ := c.Main.Run(whole, func(ctx context.Context, _ *kernel.Process) int {
 		if res, err = run(ctx); err != nil {

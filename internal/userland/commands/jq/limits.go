@@ -14,7 +14,7 @@ const maxPath = 200_000
 
 // limits is the context of a running filter. gojq asks it for Done before every
 // instruction, which is where the filter is stopped. What a filter holds is charged
-// nowhere: whoever runs the command watches the memory of all (kernel.WatchMemory).
+// nowhere: whoever runs the command watches the memory of all (sysmem.Watch).
 type limits struct {
 	context.Context
 	c       *command.Call

@@ -1,28 +1,27 @@
-package kernel
+package sysmem
 
 import (
 	"math"
 	"runtime/debug"
-	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// watched are the kernels that the host watches.
+// watched are the programs in this process whose memory is watched.
 var watched struct {
 	sync.Mutex
-	kernels int
-	limited bool // the collector, by us
+	programs int
+	limited  bool // the collector, by us
 }
 
-// watch adds a kernel, or takes one away, and returns how many there are. One alone has the
+// watch adds a program, or takes one away, and returns how many there are. One alone has the
 // collector keep to what it may hold, so that garbage does not count.
 func watch(more int, most int64) int {
 	watched.Lock()
 	defer watched.Unlock()
-	watched.kernels += more
-	switch alone := watched.kernels == 1 && more > 0; {
+	watched.programs += more
+	switch alone := watched.programs == 1 && more > 0; {
 	case alone && debug.SetMemoryLimit(-1) == math.MaxInt64:
 		debug.SetMemoryLimit(most)
 		watched.limited = true
@@ -30,7 +29,7 @@ func watch(more int, most int64) int {
 		debug.SetMemoryLimit(math.MaxInt64)
 		watched.limited = false
 	}
-	return watched.kernels
+	return watched.programs
 }
 
 const (
@@ -39,12 +38,12 @@ const (
 	lookAt   = 50 * time.Millisecond
 )
 
-// WatchMemory fails all processes with [ErrMemory] when the host's heap has grown by more than
-// limit bytes: what programs written in Go hold, and nobody has charged them for. Where the
-// host has several kernels that is none of them's in particular, and nothing fails. Stop ends
-// it, and returns by how much the heap has grown at most, as far as it was looked at.
-func (k *Kernel) WatchMemory(limit int64) (stop func() int64) {
-	before := heap()
+// Watch calls over, once, when the heap has grown by more than limit bytes: what a program
+// holds that is written in Go, and nobody has charged it for. Where there are several programs
+// that is none of them's in particular, and nothing is called. Stop ends it, and returns by how
+// much the heap has grown at most, as far as it was looked at.
+func Watch(limit int64, over func()) (stop func() int64) {
+	before := Heap()
 	watch(1, before+limit)
 	var peak atomic.Int64
 	end, ended := make(chan struct{}), make(chan struct{})
@@ -56,10 +55,10 @@ func (k *Kernel) WatchMemory(limit int64) (stop func() int64) {
 				return
 			case <-time.After(min(max(time.Duration(room/fillRate), 1)*time.Millisecond, lookAt)):
 			}
-			grown := heap() - before
+			grown := Heap() - before
 			peak.Store(max(peak.Load(), grown))
 			if grown > limit+besides && watch(0, 0) == 1 {
-				k.Fail(ErrMemory)
+				over()
 				return
 			}
 		}
@@ -70,11 +69,4 @@ func (k *Kernel) WatchMemory(limit int64) (stop func() int64) {
 		watch(-1, 0)
 		return peak.Load()
 	}
-}
-
-// heap returns the bytes that the Go runtime has of the system.
-func heap() int64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	metrics.Read(sample)
-	return int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
 }
