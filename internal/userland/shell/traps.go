@@ -127,12 +127,12 @@ func (sh *shell) debugHead(c syntax.Command) {
 
 // trap runs the text of a trap. The status is as it was, unless the trap exits.
 func (sh *shell) trap(text string) {
-	status, pipes, quiet, line := sh.status, sh.pipeStatus, sh.quiet, sh.line
+	status, each, quiet, line := sh.status, sh.pipeStatus, sh.quiet, sh.line
 	sh.trapping, sh.trapStatus, sh.quiet = true, status, 0
 	sh.evalText(text)
 	sh.trapping, sh.quiet = false, quiet
 	if sh.jump.kind == 0 {
-		sh.status, sh.pipeStatus = status, pipes
+		sh.status, sh.pipeStatus = status, each
 	}
 	sh.line = line
 }
