@@ -61,9 +61,10 @@ func (o *Options) Operands(none string) []string {
 
 // known is one option of a specification.
 type known struct {
-	names    []string
-	argument byte // '=' required, '?' optional, '~' optional behind the long name, 0 none
-	missing  bool // GNU has it and we do not
+	name     string   // as Options have it
+	names    []string // with their dashes
+	argument byte     // '=' required, '?' optional, '~' optional behind the long name, 0 none
+	missing  bool     // GNU has it and we do not
 }
 
 // specification reads the words that options takes.
@@ -77,14 +78,15 @@ func specification(spec string) (list []known, posix bool) {
 		if rest, ok := strings.CutPrefix(word, "!"); ok {
 			k.missing, word = true, rest
 		}
-		if rest, ok := strings.CutSuffix(word, "=?"); ok {
-			k.argument, word = '?', rest
-		} else if rest, ok := strings.CutSuffix(word, "=~"); ok {
-			k.argument, word = '~', rest
-		} else if rest, ok := strings.CutSuffix(word, "="); ok {
-			k.argument, word = '=', rest
+		word, kind, takes := strings.Cut(word, "=")
+		if takes {
+			k.argument = (kind + "=")[0]
 		}
 		k.names = strings.Split(word, ",")
+		k.name = k.names[0]
+		for i, n := range k.names {
+			k.names[i] = strings.Repeat("-", min(2, len(n))) + n
+		}
 		list = append(list, k)
 	}
 	return list, posix
@@ -108,31 +110,31 @@ var badOption = map[string]int{
 //
 // The result is nil after an error or --help; status is then what to return.
 func (c *Call) options(spec string) (o *Options, status int) {
-	list, posix := specification(spec)
-	p := &parser{c: c, list: list, o: &Options{}}
-	for p.args = c.Args; len(p.args) > 0; {
-		arg := p.args[0]
-		p.args = p.args[1:]
-		ok := true
-		switch {
-		case arg == "--":
-			p.o.Args = append(p.o.Args, p.args...)
-			return p.o, 0
-		case strings.HasPrefix(arg, "--"):
-			ok = p.long(arg[2:])
-		case len(arg) > 1 && arg[0] == '-':
-			ok = p.short(arg[1:])
-		case posix:
-			p.o.Args = append([]string{arg}, p.args...)
-			return p.o, 0
-		default:
-			p.o.Args = append(p.o.Args, arg)
-		}
-		if !ok {
-			return nil, p.status
-		}
+	o, status = &Options{}, max(1, badOption[c.Name])
+	p := &parser{args: c.Args, found: func(k known, value string) { o.Set = append(o.Set, Option{k.name, value}) }}
+	p.list, p.posix = specification(spec)
+	p.refuse = func(format string, args ...any) bool {
+		c.refuse(format, args...)
+		return false
 	}
-	return p.o, 0
+	p.special = func(k known, name string) bool {
+		switch {
+		case k.missing:
+			c.Errorf("option '%s' is not available in this sandbox", name)
+		case name == "--help" || name == "--version":
+			c.About(name[2:])
+			status = 0
+		default:
+			return false
+		}
+		return true
+	}
+	operands, ok := p.parse()
+	if !ok {
+		return nil, status
+	}
+	o.Args = operands
+	return o, 0
 }
 
 // Parse is options for a command that ends with a mistake in them. The operands
@@ -161,32 +163,56 @@ func (c *Call) Int(s string, least, most int, message string) int {
 	return n
 }
 
-type parser struct {
-	c      *Call
-	list   []known
-	args   []string
-	o      *Options
-	status int
-}
-
-// refuse ends the parsing with a message.
-func (p *parser) refuse(format string, args ...any) bool {
-	p.c.Errorf(format, args...)
-	switch p.c.Name {
+// refuse reports a mistake in the options, with the hint that the command adds.
+func (c *Call) refuse(format string, args ...any) {
+	c.Errorf(format, args...)
+	switch c.Name {
 	case "grep", "egrep", "fgrep":
-		p.c.Warnf("Usage: grep [OPTION]... PATTERNS [FILE]...\nTry 'grep --help' for more information.\n")
+		c.Warnf("Usage: grep [OPTION]... PATTERNS [FILE]...\nTry 'grep --help' for more information.\n")
 	case "jq", "wget":
 	case "curl":
-		p.c.Errorf("try 'curl --help' for more information")
+		c.Errorf("try 'curl --help' for more information")
 	case "diff", "cmp":
-		p.c.Errorf("Try '%s --help' for more information.", p.c.Name)
+		c.Errorf("Try '%s --help' for more information.", c.Name)
 	case "tar":
-		p.c.Warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
+		c.Warnf("Try 'tar --help' or 'tar --usage' for more information.\n")
 	default:
-		p.c.Warnf("Try '%s --help' for more information.\n", p.c.Name)
+		c.Warnf("Try '%s --help' for more information.\n", c.Name)
 	}
-	p.status = max(1, badOption[p.c.Name])
-	return false
+}
+
+// parser reads words as getopt_long does.
+type parser struct {
+	list    []known
+	args    []string // what is not read yet
+	posix   bool     // the first operand ends the options
+	inOrder bool     // operands are options without a name
+	found   func(k known, value string)
+	refuse  func(format string, args ...any) (goOn bool)
+	special func(k known, name string) (ended bool) // nil: no option is
+}
+
+// parse returns the operands. It is not ok if something ended it.
+func (p *parser) parse() (operands []string, ok bool) {
+	for ok = true; ok && len(p.args) > 0; {
+		arg := p.args[0]
+		p.args = p.args[1:]
+		switch {
+		case arg == "--":
+			return append(operands, p.args...), true
+		case strings.HasPrefix(arg, "--"):
+			ok = p.long(arg)
+		case len(arg) > 1 && arg[0] == '-':
+			ok = p.short(arg[1:])
+		case p.posix:
+			return append(append(operands, arg), p.args...), true
+		case p.inOrder:
+			p.found(known{argument: '='}, arg)
+		default:
+			operands = append(operands, arg)
+		}
+	}
+	return operands, ok
 }
 
 func (p *parser) long(arg string) bool {
@@ -194,66 +220,61 @@ func (p *parser) long(arg string) bool {
 	var found []known
 	var names []string
 	for _, k := range p.list {
+		if slices.Contains(k.names, name) {
+			found, names = []known{k}, []string{name}
+			break
+		}
 		for _, n := range k.names {
-			if n == name && len(n) > 1 {
-				found, names = []known{k}, []string{n}
-				break
-			}
-			if len(n) > 1 && strings.HasPrefix(n, name) {
+			if strings.HasPrefix(n, name) {
 				found, names = append(found, k), append(names, n)
 			}
 		}
-		if len(names) == 1 && names[0] == name {
-			break
-		}
 	}
 	if len(found) == 0 {
-		if name == "help" || name == "version" {
-			p.c.About(name)
+		if p.special != nil && p.special(known{}, name) {
 			return false
 		}
-		return p.refuse("unrecognized option '--%s'", name)
+		return p.refuse("unrecognized option '%s'", name)
 	}
 	k := found[0]
-	if len(found) > 1 && slices.ContainsFunc(found, func(f known) bool { return f.names[0] != k.names[0] }) {
-		return p.refuse("option '--%s' is ambiguous; possibilities: '--%s'", name, strings.Join(names, "' '--"))
-	}
 	switch {
+	case slices.ContainsFunc(found, func(f known) bool { return f.name != k.name }):
+		return p.refuse("option '%s' is ambiguous; possibilities: '%s'", name, strings.Join(names, "' '"))
 	case k.missing:
-		return p.absent("--" + names[0])
+		return !p.special(k, names[0])
 	case k.argument == 0 && has:
-		return p.refuse("option '--%s' doesn't allow an argument", names[0])
+		return p.refuse("option '%s' doesn't allow an argument", names[0])
+	case k.argument == '=' && !has && len(p.args) == 0:
+		return p.refuse("option '%s' requires an argument", names[0])
 	case k.argument == '=' && !has:
-		if len(p.args) == 0 {
-			return p.refuse("option '--%s' requires an argument", names[0])
-		}
 		value, p.args = p.args[0], p.args[1:]
 	}
-	p.o.Set = append(p.o.Set, Option{Name: k.names[0], Value: value})
+	p.found(k, value)
 	return true
 }
 
 func (p *parser) short(arg string) bool {
 	for i := 0; i < len(arg); i++ {
-		name := arg[i : i+1]
-		at := slices.IndexFunc(p.list, func(k known) bool { return slices.Contains(k.names, name) })
-		if at < 0 && name >= "0" && name <= "9" {
-			if number := slices.IndexFunc(p.list, func(k known) bool { return k.names[0] == "#" }); number >= 0 {
-				end := i
-				for end < len(arg) && arg[end] >= '0' && arg[end] <= '9' {
-					end++
-				}
-				p.o.Set = append(p.o.Set, Option{Name: "#", Value: arg[i:end]})
-				i = end - 1
-				continue
-			}
+		name := "-" + arg[i:i+1]
+		named := func(name string) int {
+			return slices.IndexFunc(p.list, func(k known) bool { return slices.Contains(k.names, name) })
+		}
+		at := named(name)
+		if number := named("-#"); at < 0 && number >= 0 && arg[i] >= '0' && arg[i] <= '9' {
+			digits := arg[i : len(arg)-len(strings.TrimLeft(arg[i:], "0123456789"))]
+			p.found(p.list[number], digits)
+			i += len(digits) - 1
+			continue
 		}
 		if at < 0 {
-			return p.refuse("invalid option -- '%s'", name)
+			if !p.refuse("invalid option -- '%s'", name[1:]) {
+				return false
+			}
+			continue
 		}
 		k := p.list[at]
 		if k.missing {
-			return p.absent("-" + name)
+			return !p.special(k, name)
 		}
 		value := ""
 		if k.argument == '=' || k.argument == '?' {
@@ -261,21 +282,44 @@ func (p *parser) short(arg string) bool {
 			i = len(arg)
 			if value == "" && k.argument == '=' {
 				if len(p.args) == 0 {
-					return p.refuse("option requires an argument -- '%s'", name)
+					return p.refuse("option requires an argument -- '%s'", name[1:])
 				}
 				value, p.args = p.args[0], p.args[1:]
 			}
 		}
-		p.o.Set = append(p.o.Set, Option{Name: k.names[0], Value: value})
+		p.found(k, value)
 	}
 	return true
 }
 
-// absent refuses an option that GNU's command has.
-func (p *parser) absent(name string) bool {
-	p.c.Errorf("option '%s' is not available in this sandbox", name)
-	p.status = max(1, badOption[p.c.Name])
-	return false
+// Getopt reads words by the options that getopt(1) is told: letters and names, with a colon
+// behind one that has an argument and two behind one that may. found is called with each, with
+// its dashes, and refuse with what is wrong. Letters that begin with "+" end the options at the
+// first operand, with "-" they have found called with operands, too.
+func Getopt(words []string, letters string, names []string, found func(name, value string, takes bool), refuse func(format string, args ...any)) (operands []string) {
+	p := &parser{
+		args: words, posix: strings.HasPrefix(letters, "+"), inOrder: strings.HasPrefix(letters, "-"),
+		found: func(k known, value string) { found(k.name, value, k.argument != 0) },
+		refuse: func(format string, args ...any) bool {
+			refuse(format, args...)
+			return true
+		},
+	}
+	add := func(dashes, name string) {
+		bare := strings.TrimRight(name, ":")
+		kind := map[int]byte{1: '=', 2: '?'}[len(name)-len(bare)]
+		p.list = append(p.list, known{name: dashes + bare, names: []string{dashes + bare}, argument: kind})
+	}
+	for letters = strings.TrimLeft(letters, "+-:"); letters != ""; {
+		n := len(letters) - len(strings.TrimLeft(letters[1:], ":"))
+		add("-", letters[:n])
+		letters = letters[n:]
+	}
+	for _, name := range names {
+		add("--", name)
+	}
+	operands, _ = p.parse()
+	return operands
 }
 
 // About prints what --help or --version asks for.

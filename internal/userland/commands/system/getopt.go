@@ -2,7 +2,6 @@ package system
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"coderunner/internal/userland/commands/command"
@@ -10,14 +9,12 @@ import (
 
 // getopt parses the arguments of a script.
 type getopt struct {
-	c        *command.Call
-	name     string // in messages; "" for none
-	short    string
-	long     []string // with the colons that follow
-	plain    bool     // values are not quoted
-	out      strings.Builder
-	operands []string
-	failed   bool
+	c      *command.Call
+	name   string // in messages; "" for none
+	short  string
+	long   []string // with the colons that follow
+	plain  bool     // values are not quoted
+	failed bool
 }
 
 // Getopt is util-linux's: it prints the options of a script's arguments, in the order
@@ -28,11 +25,11 @@ func Getopt(c *command.Call) int {
 	if len(c.Args) > 0 && (c.Args[0] == "" || c.Args[0][0] != '-') { // as it was once
 		g.short, args, g.plain = c.Args[0], c.Args[1:], true
 	} else {
-		o := c.Parse("+ a,alternative l,longoptions=,long= n,name= o,options= q,quiet Q,quiet-output s,shell= T,test u,unquoted")
+		o := c.Parse("+ a,alternative l,longoptions,long= n,name= o,options= q,quiet Q,quiet-output s,shell= T,test u,unquoted")
 		if o.On("T") {
 			return 4
 		}
-		for _, list := range append(o.Values("l"), o.Values("long")...) {
+		for _, list := range o.Values("l") {
 			g.long = append(g.long, strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })...)
 		}
 		g.name, g.short, args, g.plain = o.Value("n", "getopt"), o.Value("o", ""), o.Args, o.On("u")
@@ -49,9 +46,9 @@ func Getopt(c *command.Call) int {
 	if len(args) > 0 && args[0] == "--" && g.plain {
 		args = args[1:]
 	}
-	g.parse(args)
-	c.Print(g.out.String() + " --")
-	for _, a := range g.operands {
+	operands := command.Getopt(args, g.short, g.long, g.found, g.refuse)
+	c.Print(" --")
+	for _, a := range operands {
 		c.Print(" " + g.quote(a))
 	}
 	c.Print("\n")
@@ -65,28 +62,13 @@ func (g *getopt) quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-func (g *getopt) parse(args []string) {
-	inOrder, stops := strings.HasPrefix(g.short, "-"), strings.HasPrefix(g.short, "+")
-	g.short = strings.TrimLeft(g.short, "+-:")
-	for len(args) > 0 {
-		arg := args[0]
-		args = args[1:]
-		switch {
-		case arg == "--":
-			g.operands = append(g.operands, args...)
-			return
-		case strings.HasPrefix(arg, "--"):
-			args = g.longOption(arg[2:], args)
-		case len(arg) > 1 && arg[0] == '-':
-			args = g.shortOptions(arg[1:], args)
-		case stops:
-			g.operands = append(append(g.operands, arg), args...)
-			return
-		case inOrder:
-			g.out.WriteString(" " + g.quote(arg))
-		default:
-			g.operands = append(g.operands, arg)
-		}
+// found prints an option or, without a name, an operand.
+func (g *getopt) found(name, value string, takes bool) {
+	if name != "" {
+		g.c.Print(" " + name)
+	}
+	if takes {
+		g.c.Print(" " + g.quote(value))
 	}
 }
 
@@ -94,67 +76,4 @@ func (g *getopt) refuse(format string, args ...any) {
 	if g.failed = true; g.name != "" {
 		g.c.Warnf("%s: %s\n", g.name, fmt.Sprintf(format, args...))
 	}
-}
-
-func (g *getopt) shortOptions(letters string, args []string) []string {
-	for ; letters != ""; letters = letters[1:] {
-		at := strings.IndexByte(g.short, letters[0])
-		if at < 0 || letters[0] == ':' {
-			g.refuse("invalid option -- '%c'", letters[0])
-			continue
-		}
-		takes := g.short[at+1:]
-		if !strings.HasPrefix(takes, ":") {
-			g.out.WriteString(" -" + letters[:1])
-			continue
-		}
-		value := letters[1:]
-		if value == "" && !strings.HasPrefix(takes, "::") {
-			if len(args) == 0 {
-				g.refuse("option requires an argument -- '%c'", letters[0])
-				return args
-			}
-			value, args = args[0], args[1:]
-		}
-		g.out.WriteString(" -" + letters[:1] + " " + g.quote(value))
-		return args
-	}
-	return args
-}
-
-func (g *getopt) longOption(arg string, args []string) []string {
-	name, value, has := strings.Cut(arg, "=")
-	var found []string
-	for _, l := range g.long {
-		if n := strings.TrimRight(l, ":"); n == name {
-			found = []string{l}
-			break
-		} else if strings.HasPrefix(n, name) && !slices.Contains(found, l) {
-			found = append(found, l)
-		}
-	}
-	if len(found) == 0 {
-		g.refuse("unrecognized option '--%s'", name)
-		return args
-	}
-	full := strings.TrimRight(found[0], ":")
-	takes := found[0][len(full):]
-	switch {
-	case len(found) > 1:
-		g.refuse("option '--%s' is ambiguous; possibilities: '--%s'", name, strings.ReplaceAll(strings.Join(found, "' '--"), ":", ""))
-		return args
-	case takes == "" && has:
-		g.refuse("option '--%s' doesn't allow an argument", full)
-		return args
-	case takes == ":" && !has && len(args) == 0:
-		g.refuse("option '--%s' requires an argument", full)
-		return args
-	case takes == ":" && !has:
-		value, args = args[0], args[1:]
-	}
-	g.out.WriteString(" --" + full)
-	if takes != "" {
-		g.out.WriteString(" " + g.quote(value))
-	}
-	return args
 }
