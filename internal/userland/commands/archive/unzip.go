@@ -107,8 +107,7 @@ func (u *unzipRun) list(wanted []*zip.File) {
 		c.Printf("%9d  %s   %s\n", m.UncompressedSize64, m.Modified.In(c.Zone()).Format("2006-01-02 15:04"), m.Name)
 		total += m.UncompressedSize64
 	}
-	plural := strings.Repeat("s", command.Btoi(len(wanted) != 1))
-	c.Printf("---------                     -------\n%9d                     %d file%s\n", total, len(wanted), plural)
+	c.Printf("---------                     -------\n%9d                     %d file%s\n", total, len(wanted), command.Plural(len(wanted)))
 }
 
 // extract writes one member, below the directory in any case.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 
-	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/userland/commands/command"
@@ -57,11 +56,7 @@ func (s *streams) output(how, name string) *bufio.Writer {
 		f, o.child = s.pipe(name, 0)
 		o.w, o.close = command.NewWriter(f), func() { f.Close() }
 	default:
-		flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
-		if how == ">>" {
-			flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
-		}
-		f, err := s.c.OpenFile(name, flags, 0o666)
+		f, err := s.c.CreateOr(name, how == ">>")
 		if err != nil {
 			s.c.Throw("cannot redirect to `%s': %s", name, command.Text(err))
 		}

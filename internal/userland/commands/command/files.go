@@ -133,6 +133,14 @@ func (c *Call) Create(name string) (*File, error) {
 	return c.OpenFile(name, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, 0o666)
 }
 
+// CreateOr is Create, or opens the file to append to it.
+func (c *Call) CreateOr(name string, append bool) (*File, error) {
+	if append {
+		return c.OpenFile(name, abi.O_WRONLY|abi.O_CREAT|abi.O_APPEND, 0o666)
+	}
+	return c.Create(name)
+}
+
 // Input opens a file that the command cannot do without; it is closed at the end.
 func (c *Call) Input(name string) io.Reader {
 	r, err := c.Open(name)

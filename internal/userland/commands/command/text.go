@@ -126,20 +126,20 @@ func times(n, by int64) int64 {
 	return n * by
 }
 
-// Scale divides a number by the base until it is less, and returns it rounded, with one
-// decimal below ten, and how often it was divided.
-func Scale(v, base float64, round func(float64) float64) (text string, power int) {
+// Scale divides a number by the base until it is less, and returns it rounded to a number of
+// decimals, and how often it was divided. -1 is one decimal below ten.
+func Scale(v, base float64, decimals int, round func(float64) float64) (text string, power int) {
 	for ; math.Abs(v) >= base && power < len(Units); power++ {
 		v /= base
 	}
-	whole := round(v)
-	if math.Abs(whole) >= base && power > 0 && power < len(Units) { // 1023.9K
+	places := math.Pow(10, float64(max(decimals, 0)))
+	if math.Abs(round(v*places)/places) >= base && power < len(Units) && (power > 0 || decimals >= 0) { // 1023.9K
 		v, power = v/base, power+1
 	}
-	if tenths := round(v*10) / 10; power > 0 && math.Abs(tenths) < 10 {
-		return strconv.FormatFloat(tenths, 'f', 1, 64), power
+	if decimals < 0 && power > 0 && math.Abs(round(v*10)/10) < 10 {
+		decimals, places = 1, 10
 	}
-	return strconv.FormatFloat(whole, 'f', 0, 64), power
+	return strconv.FormatFloat(round(v*places)/places, 'f', max(decimals, 0), 64), power
 }
 
 // Units are the letters of the powers that Scale returns, from 1.
@@ -158,8 +158,16 @@ func Prefix(base float64, power int) string {
 
 // Human is a size as -h prints it: rounded up, one decimal below ten.
 func Human(n int64, base float64) string {
-	s, power := Scale(float64(n), base, func(f float64) float64 { return math.Floor(f + 0.999999) })
+	s, power := Scale(float64(n), base, -1, func(f float64) float64 { return math.Floor(f + 0.999999) })
 	return s + Prefix(base, power)
+}
+
+// Plural is the end of a noun behind a number.
+func Plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }
 
 // Base is the last component of a path, as basename has it.

@@ -3,6 +3,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -28,27 +29,23 @@ type differ struct {
 // Sdiff prints files side by side, as diff -y does.
 func Sdiff(c *command.Call) int {
 	o := c.Parse("w,width= s,suppress-common-lines a,text i,ignore-case W,ignore-all-space b,ignore-space-change B,ignore-blank-lines E,ignore-tab-expansion strip-trailing-cr d,minimal !o,output= !l,left-column !t,expand-tabs", 2, 2)
-	args := []string{"-y", "-W", o.Value("w", "130")}
+	set := []command.Option{{Name: "y"}, {Name: "W", Value: o.Value("w", "130")}}
 	for _, s := range o.Set {
-		switch s.Name {
-		case "s":
-			args = append(args, "--suppress-common-lines")
-		case "W":
-			args = append(args, "-w")
-		case "a", "i", "b", "B", "E", "d":
-			args = append(args, "-"+s.Name)
-		case "strip-trailing-cr":
-			args = append(args, "--"+s.Name)
+		if name := cmp.Or(map[string]string{"s": "suppress-common-lines", "W": "w"}[s.Name], s.Name); s.Name != "w" {
+			set = append(set, command.Option{Name: name})
 		}
 	}
-	c.Args = append(append(args, "--"), o.Args...)
-	return Diff(c)
+	o.Set = set
+	return compare(c, o)
 }
 
 // Diff compares files line by line.
 func Diff(c *command.Call) int {
 	// -U takes a number, -u none: "-U 3" and "-U3".
-	o := c.Parse(strings.NewReplacer("U,unified=?", "U= unified=?", "C,context=?", "C= context=?").Replace(diffOptions + formats))
+	return compare(c, c.Parse(strings.NewReplacer("U,unified=?", "U= unified=?", "C,context=?", "C= context=?").Replace(diffOptions+formats)))
+}
+
+func compare(c *command.Call, o *command.Options) int {
 	d := &differ{c: c, o: o, context: -1, style: 'n'}
 	for _, s := range o.Set {
 		switch s.Name {

@@ -219,11 +219,7 @@ func (p *patcher) note(number, at, fuzz, off int) {
 		p.c.Printf(" with fuzz %d", fuzz)
 	}
 	if off != 0 {
-		plural := "s"
-		if off == 1 || off == -1 {
-			plural = ""
-		}
-		p.c.Printf(" (offset %d line%s)", off, plural)
+		p.c.Printf(" (offset %d line%s)", off, command.Plural(max(off, -off)))
 	}
 	p.c.Print(".\n")
 }
@@ -247,11 +243,7 @@ func (p *patcher) apply(s *side, h patchHunk, at, fuzz int) int {
 // ignored begins the line about hunks that were not applied.
 func (p *patcher) ignored(n, total int, what string) {
 	p.status = max(p.status, 1)
-	plural := "s"
-	if total == 1 {
-		plural = ""
-	}
-	p.c.Printf("%d out of %d hunk%s %s", n, total, plural, what)
+	p.c.Printf("%d out of %d hunk%s %s", n, total, command.Plural(total), what)
 }
 
 func (p *patcher) reject(name string, hunks []patchHunk, total int, what string) {

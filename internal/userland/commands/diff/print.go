@@ -55,6 +55,17 @@ func (p *diffPrinter) line(mark string, s *side, i int) {
 	}
 }
 
+// op is the command of a hunk: what is added, deleted or changed.
+func (h hunk) op() string {
+	switch {
+	case h.alo == h.ahi:
+		return "a"
+	case h.blo == h.bhi:
+		return "d"
+	}
+	return "c"
+}
+
 func diffRange(lo, hi int) string {
 	if hi-lo <= 1 {
 		return fmt.Sprint(hi)
@@ -64,12 +75,7 @@ func diffRange(lo, hi int) string {
 
 func (p *diffPrinter) normal(hunks []hunk) {
 	for _, h := range hunks {
-		op := "c"
-		if h.alo == h.ahi {
-			op = "a"
-		} else if h.blo == h.bhi {
-			op = "d"
-		}
+		op := h.op()
 		p.c.Printf("%s%s%s\n", diffRange(h.alo, h.ahi), op, diffRange(h.blo, h.bhi))
 		for i := h.alo; i < h.ahi; i++ {
 			p.line("< ", p.a, i)
@@ -85,12 +91,7 @@ func (p *diffPrinter) normal(hunks []hunk) {
 
 func (p *diffPrinter) ed(hunks []hunk) {
 	for _, h := range slices.Backward(hunks) {
-		op := "c"
-		if h.alo == h.ahi {
-			op = "a"
-		} else if h.blo == h.bhi {
-			op = "d"
-		}
+		op := h.op()
 		p.c.Printf("%s%s\n", diffRange(h.alo, h.ahi), op)
 		for i := h.blo; i < h.bhi; i++ {
 			p.c.Printf("%s\n", p.b.lines[i])

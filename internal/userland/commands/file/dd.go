@@ -285,6 +285,6 @@ func (d *dd) report(took time.Duration) {
 
 // ddHuman is a size as dd prints it: 10 MB, 9.5 MiB.
 func ddHuman(n int64, base float64, unit string) string {
-	s, power := command.Scale(float64(n), base, math.Round)
+	s, power := command.Scale(float64(n), base, -1, math.Round)
 	return s + " " + command.Prefix(base, power) + unit
 }

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"errors"
 	"math/rand/v2"
 	"path"
@@ -198,12 +199,7 @@ func Mktemp(c *command.Call) int {
 		return c.Die(1, "too many templates")
 	}
 	if in := o.Last("p", "tmpdir"); len(o.Args) == 0 || in != "" || o.On("t") {
-		if where = o.Value(in, ""); where == "" {
-			where = c.Env("TMPDIR")
-		}
-		if where == "" {
-			where = "/tmp"
-		}
+		where = cmp.Or(o.Value(in, ""), c.Env("TMPDIR"), "/tmp")
 	}
 	if len(o.Args) == 1 {
 		template = o.Args[0]

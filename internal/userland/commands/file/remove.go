@@ -228,16 +228,14 @@ func Touch(c *command.Call) int {
 		st, err := c.Stat(o.Value("r", ""))
 		c.Need(err, 1, "failed to get attributes of %s", command.Quote(o.Value("r", "")))
 		at, mt = st.Atime, st.Mtime
-	case o.On("d"):
-		t, ok := clock.ParseDate(o.Value("d", ""), c.Zone())
-		if !ok {
-			return c.Die(1, "invalid date format %s", command.Quote(o.Value("d", "")))
+	case o.On("d"), o.On("t"):
+		text, read := o.Value("t", ""), clock.TouchTime
+		if o.On("d") {
+			text, read = o.Value("d", ""), clock.ParseDate
 		}
-		at, mt = abi.NewTimespec(t), abi.NewTimespec(t)
-	case o.On("t"):
-		t, ok := clock.TouchTime(o.Value("t", ""), c.Zone())
+		t, ok := read(text, c.Zone())
 		if !ok {
-			return c.Die(1, "invalid date format %s", command.Quote(o.Value("t", "")))
+			return c.Die(1, "invalid date format %s", command.Quote(text))
 		}
 		at, mt = abi.NewTimespec(t), abi.NewTimespec(t)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"coderunner/internal/machine/abi"
 	"coderunner/internal/userland/commands/command"
 	"coderunner/internal/userland/regex"
 )
@@ -172,13 +171,9 @@ func Nl(c *command.Call) int {
 // Tee copys standard input to each file and to standard output.
 func Tee(c *command.Call) int {
 	o := c.Parse("a,append i,ignore-interrupts p output-error=?")
-	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
-	if o.On("a") {
-		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
-	}
 	outs, names := []io.Writer{command.Unbuffered(c)}, []string{"standard output"}
 	for _, name := range o.Args {
-		f, err := c.OpenFile(name, flags, 0o666)
+		f, err := c.CreateOr(name, o.On("a"))
 		if err != nil {
 			c.Failed(name, err)
 			continue

@@ -169,21 +169,8 @@ func numfmtScale(v float64, o *command.Options, precision int) string {
 	if to == "si" {
 		base = 1000
 	}
-	if precision < 0 {
-		s, power := command.Scale(v, base, round)
-		return s + scaleUnit(power, to)
-	}
-	power := 0
-	for math.Abs(v) >= base && power < 8 {
-		v /= base
-		power++
-	}
-	places := math.Pow(10, float64(precision))
-	if v = round(v*places) / places; math.Abs(v) >= base && power < 8 {
-		v /= base
-		power++
-	}
-	return strconv.FormatFloat(v, 'f', precision, 64) + scaleUnit(power, to)
+	s, power := command.Scale(v, base, precision, round)
+	return s + scaleUnit(power, to)
 }
 
 // scaleUnit is the suffix of a power of the base.

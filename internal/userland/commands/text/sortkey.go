@@ -54,27 +54,26 @@ func parseSortKey(s string) (k sortKey, problem string) {
 		return k, "-: invalid field specification " + command.Quote(s)
 	}
 	k.from, k.fromChar = field-1, max(0, char-1)
-	for _, f := range flags {
-		if !strings.ContainsRune(sortFlags, f) {
-			return k, "stray character in field spec: invalid field specification " + command.Quote(s)
-		}
-		k.flag(f, true, false)
-	}
-	if !has {
-		return k, ""
+	if problem = k.flags(s, flags, true); problem != "" || !has {
+		return k, problem
 	}
 	field, char, flags, ok = sortPos(end)
 	if !ok || field == 0 {
 		return k, "invalid number after ',': invalid count at start of " + command.Quote(end)
 	}
 	k.to, k.toChar = field, max(0, char)
+	return k, k.flags(s, flags, false)
+}
+
+// flags sets the flags at the start or the end of a key.
+func (k *sortKey) flags(spec, flags string, start bool) (problem string) {
 	for _, f := range flags {
 		if !strings.ContainsRune(sortFlags, f) {
-			return k, "stray character in field spec: invalid field specification " + command.Quote(s)
+			return "stray character in field spec: invalid field specification " + command.Quote(spec)
 		}
-		k.flag(f, false, true)
+		k.flag(f, start, !start)
 	}
-	return k, ""
+	return ""
 }
 
 // sortPos reads F[.C][flags]; char is -1 if there is none.

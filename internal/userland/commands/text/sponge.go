@@ -3,7 +3,6 @@ package text
 import (
 	"bytes"
 
-	"coderunner/internal/machine/abi"
 	"coderunner/internal/userland/commands/command"
 )
 
@@ -16,11 +15,7 @@ func Sponge(c *command.Call) int {
 		c.Print(string(data))
 		return c.Status
 	}
-	flags := abi.O_WRONLY | abi.O_CREAT | abi.O_TRUNC
-	if o.On("a") {
-		flags = abi.O_WRONLY | abi.O_CREAT | abi.O_APPEND
-	}
-	f, err := c.OpenFile(o.Args[0], flags, 0o666)
+	f, err := c.CreateOr(o.Args[0], o.On("a"))
 	c.Need(err, 1, "error opening output file")
 	defer f.Close()
 	if _, err := bytes.NewReader(data).WriteTo(f); err != nil {

@@ -29,11 +29,20 @@ func blake2(size int) hash.Hash {
 
 // Digest is md5sum and its relatives.
 func Digest(c *command.Call) int {
-	spec, h, kind := "b,binary t,text c,check tag z,zero ignore-missing quiet status strict w,warn", digests[c.Name], strings.ToUpper(strings.TrimSuffix(c.Name, "sum"))
+	spec := "b,binary t,text c,check tag z,zero ignore-missing quiet status strict w,warn"
 	if c.Name == "b2sum" {
-		spec, kind = spec+" l,length=", "BLAKE2b"
+		spec += " l,length="
 	}
-	o := c.Parse(spec)
+	return digestFiles(c, c.Parse(spec))
+}
+
+// digestFiles prints or checks the digests of files, by the options of the command that
+// has the digest's name.
+func digestFiles(c *command.Call, o *command.Options) int {
+	h, kind := digests[c.Name], strings.ToUpper(strings.TrimSuffix(c.Name, "sum"))
+	if c.Name == "b2sum" {
+		kind = "BLAKE2b"
+	}
 	if bits := c.Int(o.Value("l", "0"), 0, 8*blake2b.Size, "invalid length: %s"); bits%8 != 0 {
 		c.Errorf("invalid length: %s", command.Quote(o.Value("l", "")))
 		return c.Die(1, "length is not a multiple of 8")
@@ -166,11 +175,10 @@ func Cksum(c *command.Call) int {
 			return c.Usage(1, "invalid argument %s for '--algorithm'", command.Quote(algorithm))
 		}
 		c.Name = algorithm + "sum"
-		c.Args = append([]string{"--"}, o.Args...)
 		if !o.On("untagged") {
-			c.Args = append([]string{"--tag"}, c.Args...)
+			o.Set = append(o.Set, command.Option{Name: "tag"})
 		}
-		return Digest(c)
+		return digestFiles(c, o)
 	}
 	var table [256]uint32
 	for i := range table {
@@ -191,7 +199,7 @@ func Cksum(c *command.Call) int {
 
 // Shasum is Perl's form of sha1sum and its relatives.
 func Shasum(c *command.Call) int {
-	o := c.Parse("a,algorithm= b,binary t,text c,check tag ignore-missing q,quiet s,status strict w,warn U,UNIVERSAL 0,01")
+	o := c.Parse("a,algorithm= b,binary t,text c,check tag ignore-missing quiet,q status,s strict w,warn U,UNIVERSAL 0,01")
 	name := "sha" + o.Value("a", "1") + "sum"
 	if o.On("c") && !o.On("a") && len(o.Args) > 0 { // by the length of the first digest
 		data, _ := c.ReadFile(o.Args[0])
@@ -205,23 +213,8 @@ func Shasum(c *command.Call) int {
 	if digests[name] == nil {
 		return c.Die(1, "Unrecognized algorithm")
 	}
-	var args []string
-	for _, s := range o.Set {
-		switch s.Name {
-		case "b", "t", "c":
-			args = append(args, "-"+s.Name)
-		case "tag", "ignore-missing", "strict":
-			args = append(args, "--"+s.Name)
-		case "q":
-			args = append(args, "--quiet")
-		case "s":
-			args = append(args, "--status")
-		case "w":
-			args = append(args, "--warn")
-		}
-	}
-	c.Name, c.Args = name, append(append(args, "--"), o.Args...)
-	return Digest(c)
+	c.Name = name
+	return digestFiles(c, o)
 }
 
 // Sum is the checksum and blocks of BSD, or with -s of System V.
@@ -241,30 +234,31 @@ func Sum(c *command.Call) int {
 	})
 }
 
+// checksum is what a checksum's bytes are written to.
+type checksum struct {
+	sum uint32
+	add func(sum uint32, b byte) uint32
+}
+
+func (s *checksum) Write(b []byte) (int, error) {
+	for _, ch := range b {
+		s.sum = s.add(s.sum, ch)
+	}
+	return len(b), nil
+}
+
 // checksums prints what show makes of the sum of each file's bytes and its size.
 func checksums(c *command.Call, files []string, add func(sum uint32, b byte) uint32, show func(sum uint32, size int64) string) int {
-	buf := make([]byte, command.CopySize)
 	c.Each(files, func(name string, r io.Reader) error {
-		sum, size := uint32(0), int64(0)
-		for {
-			n, err := r.Read(buf)
-			for _, b := range buf[:n] {
-				sum = add(sum, b)
-			}
-			size += int64(n)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return err
-			}
+		s := &checksum{add: add}
+		size, err := io.Copy(s, r)
+		if err != nil {
+			return err
 		}
-		if len(files) > 0 {
-			name = " " + name
-		} else {
-			name = ""
+		if c.Print(show(s.sum, size)); len(files) > 0 {
+			c.Print(" " + name)
 		}
-		c.Print(show(sum, size) + name + "\n")
+		c.Print("\n")
 		return nil
 	})
 	return c.Status

@@ -11,33 +11,29 @@ import (
 
 const wgetOptions = "q,quiet O,output-document= P,directory-prefix= header= post-data= post-file= !S,server-response T,timeout= t,tries= no-check-certificate n v,verbose nv,no-verbose !i,input-file= U,user-agent= method= body-data= spider !c,continue !N,timestamping user= password= max-redirect= !no-clobber show-progress progress= !content-disposition !r,recursive !m,mirror !p,page-requisites"
 
+// wgetNames are options of wget by those of curl that do the same.
+var wgetNames = map[string]string{
+	"header": "H", "post-data": "data-raw", "body-data": "data-raw", "method": "X", "no-check-certificate": "k", "max-redirect": "max-redirs", "T": "connect-timeout",
+}
+
 // wgetSet returns the options of curl that those of wget are.
 func wgetSet(o *command.Options) []command.Option {
-	set := []command.Option{{Name: "L", Value: ""}, {Name: "f", Value: ""}, {Name: "s", Value: ""}, {Name: "S", Value: ""}, {Name: "A", Value: o.Value("U", "Wget/1.21")}}
+	set := []command.Option{{Name: "L"}, {Name: "f"}, {Name: "s"}, {Name: "S"}, {Name: "A", Value: o.Value("U", "Wget/1.21")}}
 	for _, s := range o.Set {
+		if name := wgetNames[s.Name]; name != "" {
+			set = append(set, command.Option{Name: name, Value: s.Value})
+		}
 		switch s.Name {
-		case "header":
-			set = append(set, command.Option{Name: "H", Value: s.Value})
-		case "post-data", "body-data":
-			set = append(set, command.Option{Name: "data-raw", Value: s.Value})
 		case "post-file":
 			set = append(set, command.Option{Name: "data-binary", Value: "@" + s.Value})
-		case "method":
-			set = append(set, command.Option{Name: "X", Value: s.Value})
-		case "no-check-certificate":
-			set = append(set, command.Option{Name: "k", Value: ""})
 		case "user":
 			set = append(set, command.Option{Name: "u", Value: s.Value + ":" + o.Value("password", "")})
-		case "max-redirect":
-			set = append(set, command.Option{Name: "max-redirs", Value: s.Value})
-		case "T":
-			set = append(set, command.Option{Name: "connect-timeout", Value: s.Value})
 		case "t":
 			if n, ok := command.Atoi(s.Value); ok {
 				set = append(set, command.Option{Name: "retry", Value: strconv.Itoa(n - 1)})
 			}
 		case "spider":
-			set = append(set, command.Option{Name: "I", Value: ""}, command.Option{Name: "o", Value: "/dev/null"})
+			set = append(set, command.Option{Name: "I"}, command.Option{Name: "o", Value: "/dev/null"})
 		}
 	}
 	return set
