@@ -113,19 +113,9 @@ func (s stream) Write(b []byte) (done int, err error) {
 }
 
 // wait waits until a file that another process made non-blocking is ready.
-func (s stream) wait(events abi.Events) bool {
-	woken := make(chan struct{}, 1)
-	defer s.f.Watch(woken)()
-	for s.f.Ready()&(events|abi.POLLHUP|abi.POLLERR) == 0 {
-		if s.ctx.Err() != nil {
-			return false
-		}
-		s.p.Idle(func() {
-			select {
-			case <-woken:
-			case <-s.ctx.Done():
-			}
-		})
-	}
-	return true
+func (s stream) wait(events abi.Events) (ready bool) {
+	s.p.Idle(func() {
+		ready = memfs.Await(s.ctx, s.f, func() bool { return s.f.Ready()&(events|abi.POLLHUP|abi.POLLERR) != 0 }) == abi.OK
+	})
+	return ready
 }

@@ -90,25 +90,17 @@ func (p *Process) FS() *memfs.FS { return p.k.fs }
 // PID returns the process's number.
 func (p *Process) PID() int { return p.pid }
 
-// Parent returns the parent's number, which changes when that ends.
-func (p *Process) Parent() int {
-	p.k.mu.Lock()
-	defer p.k.mu.Unlock()
-	return p.parent
-}
+// Parent returns the parent's number, which changes when that ends, Group the process group
+// and Session the session.
+func (p *Process) Parent() int  { return p.number(&p.parent) }
+func (p *Process) Group() int   { return p.number(&p.group) }
+func (p *Process) Session() int { return p.number(&p.session) }
 
-// Group returns the process group, and Session the session.
-func (p *Process) Group() int {
+// number reads a number that Kernel.mu guards.
+func (p *Process) number(n *int) int {
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()
-	return p.group
-}
-
-// Session returns the session.
-func (p *Process) Session() int {
-	p.k.mu.Lock()
-	defer p.k.mu.Unlock()
-	return p.session
+	return *n
 }
 
 // Command returns the program and the arguments of the process, which may be another's.

@@ -25,26 +25,19 @@ type Waited struct {
 // table. pid is a child, -1 any, 0 one of the caller's group, and others one of
 // the group -pid. The error is ECHILD if there is none, or EINTR when ctx ends
 // first.
-func (p *Process) Wait(ctx context.Context, pid, options int) (Waited, abi.Errno) {
-	if w, e, done := p.reap(pid, options); done {
-		return w, e
+func (p *Process) Wait(ctx context.Context, pid, options int) (w Waited, e abi.Errno) {
+	reaped := func() (done bool) {
+		w, e, done = p.reap(pid, options)
+		return done
 	}
-	woken := make(chan struct{}, 1)
-	defer p.waiters.Watch(woken)()
-	for {
-		if w, e, done := p.reap(pid, options); done {
-			return w, e
-		}
-		if ctx.Err() != nil {
-			return Waited{}, abi.EINTR
-		}
+	if !reaped() {
 		p.Idle(func() {
-			select {
-			case <-woken:
-			case <-ctx.Done():
+			if memfs.Await(ctx, &p.waiters, reaped) != abi.OK {
+				w, e = Waited{}, abi.EINTR
 			}
 		})
 	}
+	return w, e
 }
 
 // reap looks for a child that has ended. done reports whether there is nothing to

@@ -51,29 +51,20 @@ type symlink struct {
 // it is the name of a socket.
 type otherFile uint32
 
-func (*directory) format() uint32 { return abi.S_IFDIR }
-
-func (*contents) format() uint32 { return abi.S_IFREG }
-
-func (*source) format() uint32 { return abi.S_IFREG }
-
-func (*symlink) format() uint32 { return abi.S_IFLNK }
-
-func (*pipe) format() uint32 { return abi.S_IFIFO }
-
-func (*device) format() uint32 { return abi.S_IFCHR }
-
+func (*directory) format() uint32    { return abi.S_IFDIR }
+func (*contents) format() uint32     { return abi.S_IFREG }
+func (*source) format() uint32       { return abi.S_IFREG }
+func (*symlink) format() uint32      { return abi.S_IFLNK }
+func (*pipe) format() uint32         { return abi.S_IFIFO }
+func (*device) format() uint32       { return abi.S_IFCHR }
 func (typ otherFile) format() uint32 { return uint32(typ) }
 
 // dir, data, src and link return what a node of that kind holds, nil for the
 // others.
 func (n *Node) dir() *directory { d, _ := n.kind.(*directory); return d }
-
 func (n *Node) data() *contents { c, _ := n.kind.(*contents); return c }
-
-func (n *Node) src() *source { s, _ := n.kind.(*source); return s }
-
-func (n *Node) link() *symlink { l, _ := n.kind.(*symlink); return l }
+func (n *Node) src() *source    { s, _ := n.kind.(*source); return s }
+func (n *Node) link() *symlink  { l, _ := n.kind.(*symlink); return l }
 
 // IsDir reports whether n is a directory. A node's type never changes.
 func (n *Node) IsDir() bool { return n.dir() != nil }

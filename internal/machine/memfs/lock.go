@@ -23,21 +23,14 @@ func (f *File) Lock(ctx context.Context, exclusive, nonblock bool) abi.Errno {
 		return abi.EBADF
 	}
 	l := &f.fsys.locks
-	woken := make(chan struct{}, 1)
-	defer l.waiters.Watch(woken)()
-	for {
-		if l.take(f, exclusive) {
-			return abi.OK
-		}
-		if nonblock {
-			return abi.EAGAIN
-		}
-		select {
-		case <-woken:
-		case <-ctx.Done():
-			return abi.EINTR
-		}
+	take := func() bool { return l.take(f, exclusive) }
+	switch {
+	case !nonblock:
+		return Await(ctx, &l.waiters, take)
+	case !take():
+		return abi.EAGAIN
 	}
+	return abi.OK
 }
 
 // take takes a lock if no other open file is in the way.

@@ -91,7 +91,7 @@ func (p *pipe) open(ctx context.Context, b *budget, flags uint32) (Stream, abi.E
 	if read && write || nonblock {
 		return end, abi.OK
 	}
-	e = p.await(ctx, func() bool {
+	e = Await(ctx, p, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if read {
@@ -130,7 +130,7 @@ func (end *pipeEnd) Read(ctx context.Context, b []byte, nonblock bool) (n int, e
 			e = abi.EAGAIN
 		}
 	} else {
-		e = p.await(ctx, try)
+		e = Await(ctx, p, try)
 	}
 	if n > 0 {
 		p.Wake()
@@ -163,7 +163,7 @@ func (end *pipeEnd) Write(ctx context.Context, b []byte, nonblock bool) (n int, 
 			e = abi.EAGAIN
 		}
 	} else {
-		e = p.await(ctx, try)
+		e = Await(ctx, p, try)
 	}
 	switch {
 	case n > 0:

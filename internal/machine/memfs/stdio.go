@@ -108,22 +108,20 @@ func (in *Input) Read(ctx context.Context, b []byte, nonblock bool) (int, abi.Er
 	if len(b) == 0 {
 		return 0, abi.OK
 	}
-	woken := make(chan struct{}, 1)
-	stop := in.waiters.Watch(woken)
-	defer stop()
-	for {
-		if n, errno, ok := in.take(b); ok {
-			return n, errno
-		}
-		if nonblock {
-			return 0, abi.EAGAIN
-		}
-		select {
-		case <-woken:
-		case <-ctx.Done():
-			return 0, abi.EINTR
-		}
+	var n int
+	var errno abi.Errno
+	var ok bool
+	e := Await(ctx, &in.waiters, func() bool {
+		n, errno, ok = in.take(b)
+		return ok || nonblock
+	})
+	switch {
+	case ok:
+		return n, errno
+	case nonblock:
+		return 0, abi.EAGAIN
 	}
+	return 0, e
 }
 
 // take moves what there is to b. If nothing is known yet, it sees to it that

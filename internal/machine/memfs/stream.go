@@ -69,14 +69,16 @@ func (w *Waiters) Wake() {
 	}
 }
 
-// await calls try until it reports done, after each wake-up of w. It
-// returns EINTR when ctx ends first.
-func (w *Waiters) await(ctx context.Context, try func() (done bool)) abi.Errno {
+// Await calls try until it reports done: at once, and after each wake-up of what of
+// watches. It returns EINTR when ctx ends first.
+func Await(ctx context.Context, of interface {
+	Watch(chan<- struct{}) (stop func())
+}, try func() (done bool)) abi.Errno {
 	if try() {
 		return abi.OK
 	}
 	ch := make(chan struct{}, 1)
-	defer w.Watch(ch)()
+	defer of.Watch(ch)()
 	for !try() {
 		select {
 		case <-ch:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/internal/machine/memfs"
 )
 
 // Dial connects a client that is not the guest's to what listens on the loopback;
@@ -140,11 +141,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 // wait waits until the socket is ready or d is over, whose wake-up arrives as all
 // others do.
 func (c *conn) wait(events abi.Events, d *deadline) {
-	ch := make(chan struct{}, 1)
-	defer c.k.Watch(ch)()
-	for c.k.Ready()&(events|abi.POLLERR|abi.POLLHUP) == 0 && !d.over() {
-		<-ch
-	}
+	memfs.Await(context.Background(), c.k, func() bool { return ready(c.k, events) || d.over() })
 }
 
 // deadline is one of a connection's. It may change while somebody waits for it.

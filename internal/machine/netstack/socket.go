@@ -213,28 +213,22 @@ func (k *Socket) Ready() (ev abi.Events) {
 // Wait waits until one of the events is there, an error or a hang-up among
 // them, and returns EAGAIN when the time is over; 0 is no limit.
 func (k *Socket) Wait(ctx context.Context, events abi.Events, limit time.Duration) abi.Errno {
-	events |= abi.POLLERR | abi.POLLHUP
-	if k.Ready()&events != 0 {
-		return abi.OK
-	}
-	ch := make(chan struct{}, 1)
-	defer k.Watch(ch)()
-	var over <-chan time.Time
+	timed := ctx
 	if limit > 0 {
-		t := time.NewTimer(limit)
-		defer t.Stop()
-		over = t.C
+		var cancel context.CancelFunc
+		timed, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
 	}
-	for k.Ready()&events == 0 {
-		select {
-		case <-ch:
-		case <-over:
-			return abi.EAGAIN
-		case <-ctx.Done():
-			return abi.EINTR
-		}
+	e := memfs.Await(timed, k, func() bool { return ready(k, events) })
+	if e == abi.EINTR && ctx.Err() == nil {
+		e = abi.EAGAIN
 	}
-	return abi.OK
+	return e
+}
+
+// ready reports whether one of the events is there, an error or a hang-up among them.
+func ready(k *Socket, events abi.Events) bool {
+	return k.Ready()&(events|abi.POLLERR|abi.POLLHUP) != 0
 }
 
 // ReceiveLimit and SendLimit are SO_RCVTIMEO and SO_SNDTIMEO; 0: none.
