@@ -259,8 +259,8 @@ func (m *matcher) step(e *element, at []int) []int {
 	}
 	var to []int
 	for _, pos := range at {
-		r, size := m.next(pos)
-		if size == 0 {
+		r, next := m.next(pos)
+		if next == pos {
 			continue
 		}
 		ok := e.kind == anyRune
@@ -269,50 +269,42 @@ func (m *matcher) step(e *element, at []int) []int {
 		} else if e.kind == oneOf {
 			ok = e.set.has(r, m.fold)
 		}
-		if ok && m.back {
-			to = append(to, pos-size)
-		} else if ok {
-			to = append(to, pos+size)
+		if ok {
+			to = append(to, next)
 		}
 	}
 	return to
 }
 
+// next returns the character at a position, and the position behind it: the same one at the
+// end of the text.
 func (m *matcher) next(pos int) (rune, int) {
-	if m.back {
-		if pos == 0 {
-			return 0, 0
-		}
-		return decodeLast(m.s[:pos])
+	switch {
+	case m.back && pos > 0:
+		r, size := decodeLast(m.s[:pos])
+		return r, pos - size
+	case !m.back && pos < len(m.s):
+		r, size := DecodeRune(m.s[pos:])
+		return r, pos + size
 	}
-	if pos == len(m.s) {
-		return 0, 0
-	}
-	return DecodeRune(m.s[pos:])
+	return 0, pos
 }
 
 // beyond returns every position from the first of at on.
 func (m *matcher) beyond(at []int) []int {
-	var to []int
+	pos := at[0]
 	if m.back {
-		for pos := at[len(at)-1]; ; {
-			to = append(to, pos)
-			_, size := m.next(pos)
-			if size == 0 {
-				slices.Reverse(to)
-				return to
-			}
-			pos -= size
-		}
+		pos = at[len(at)-1]
 	}
-	for pos := at[0]; ; {
+	to := []int{pos}
+	for _, next := m.next(pos); next != pos; _, next = m.next(pos) {
+		pos = next
 		to = append(to, pos)
-		_, size := m.next(pos)
-		if size == 0 {
-			return to
-		}
-		pos += size
 	}
+	if m.back {
+		slices.Reverse(to)
+	}
+	return to
 }
 
 func (m *matcher) group(e *element, at []int) []int {

@@ -16,11 +16,14 @@ import (
 
 func init() {
 	commands = map[string]func(*shell, []string) int{
-		"eval": eval, "source": source, ".": source, "exec": exec,
+		"eval": flagged(eval), "exec": flagged(exec),
 		"exit": exit, "logout": exit, "return": returnFrom,
 		"break": breakLoop, "continue": breakLoop, "shift": shift,
-		"trap": trapSet, "kill": kill, "wait": wait, "jobs": listJobs, "disown": disown,
+		"trap": trapSet, "kill": kill, "wait": flagged(wait), "jobs": flagged(listJobs), "disown": disown,
 		"caller": caller, "help": help,
+	}
+	for _, name := range []string{"source", "."} {
+		commands[name] = flagged(func(sh *shell, _ builtins.Flags, args []string) int { return source(sh, name, args) })
 	}
 	for name, f := range builtins.Table {
 		commands[name] = func(sh *shell, args []string) int { return f(face{sh}, args) }
@@ -28,11 +31,18 @@ func init() {
 	names = slices.Sorted(maps.Keys(commands))
 }
 
-func eval(sh *shell, args []string) int {
-	_, args, ok := builtins.ParseFlags(face{sh}, args)
-	if !ok {
-		return 2
+// flagged returns a builtin that has options.
+func flagged(f func(sh *shell, flags builtins.Flags, args []string) int) func(*shell, []string) int {
+	return func(sh *shell, args []string) int {
+		flags, args, ok := builtins.ParseFlags(face{sh}, args)
+		if !ok {
+			return 2
+		}
+		return f(sh, flags, args)
 	}
+}
+
+func eval(sh *shell, _ builtins.Flags, args []string) int {
 	text := strings.Join(args, " ")
 	if strings.TrimSpace(text) == "" {
 		return 0
@@ -44,12 +54,7 @@ func eval(sh *shell, args []string) int {
 }
 
 // source is . and source: it runs a file in this shell.
-func source(sh *shell, args []string) int {
-	name := args[0]
-	_, args, ok := builtins.ParseFlags(face{sh}, args)
-	if !ok {
-		return 2
-	}
+func source(sh *shell, name string, args []string) int {
 	if len(args) == 0 {
 		return builtins.Usage(face{sh}, name, "filename argument required")
 	}
@@ -88,11 +93,7 @@ func source(sh *shell, args []string) int {
 const maxScript = 16 << 20
 
 // exec replaces the shell by a program.
-func exec(sh *shell, args []string) int {
-	flags, args, ok := builtins.ParseFlags(face{sh}, args)
-	if !ok {
-		return 2
-	}
+func exec(sh *shell, flags builtins.Flags, args []string) int {
 	env, name := sh.environ(), flags.Value('a')
 	if flags.On('c') {
 		env = nil

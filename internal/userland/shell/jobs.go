@@ -187,11 +187,7 @@ func (sh *shell) poll() {
 // listing is what the options of jobs select.
 type listing struct{ pids, running, long bool }
 
-func listJobs(sh *shell, args []string) int {
-	flags, _, ok := builtins.ParseFlags(face{sh}, args)
-	if !ok {
-		return 2
-	}
+func listJobs(sh *shell, flags builtins.Flags, _ []string) int {
 	l := listing{flags.On('p'), flags.On('r'), flags.On('l')}
 	stopped := flags.On('s') || flags.On('n')
 	sh.poll()

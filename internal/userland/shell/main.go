@@ -57,7 +57,7 @@ func run(ctx context.Context, p *kernel.Process, s *Session) int {
 		s.restore(sh)
 		sh.opts.ExpandAliases = sh.opts.ExpandAliases || s.Typed
 	} else if name := sh.vars.Get("BASH_ENV"); name != "" && path.Base(sh.name) != "sh" {
-		source(sh, []string{"source", name})
+		source(sh, "source", []string{name})
 	}
 	err := sh.runText(src, command)
 	if s != nil {
@@ -92,7 +92,7 @@ func arguments(sh *shell, args []string) (src *parse.Source, command string, ok 
 			continue
 		case "-O", "+O":
 			if len(args) > 0 {
-				builtins.Shopt(face{sh}, []string{"shopt", map[bool]string{true: "-s", false: "-u"}[a == "-O"], args[0]})
+				builtins.Table["shopt"](face{sh}, []string{"shopt", map[bool]string{true: "-s", false: "-u"}[a == "-O"], args[0]})
 				args = args[1:]
 			}
 			continue

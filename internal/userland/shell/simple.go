@@ -196,15 +196,11 @@ func (sh *shell) callFunction(f *parse.Function, args []string) {
 
 // importFunction makes a function of the environment.
 func (sh *shell) importFunction(name, s string) {
-	old := sh.src
-	defer func() { sh.src = old }()
-	sh.src = &parse.Source{Text: name + " " + s, Name: "environment", First: 1}
-	err := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
+	err := sh.first(&parse.Source{Text: name + " " + s, Name: "environment", First: 1}, func(st *syntax.Stmt) {
 		if c, ok := st.Cmd.(*syntax.FuncDecl); ok && c.Name != nil && c.Name.Value == name {
 			sh.declare(c)
 			sh.state.Functions[name].Exported = true
 		}
-		return false
 	})
 	if err != nil {
 		delete(sh.state.Functions, name)
@@ -213,18 +209,25 @@ func (sh *shell) importFunction(name, s string) {
 
 // assignList assigns the text of a list.
 func (sh *shell) assignList(name, s string, add, assoc bool) (err error) {
-	old := sh.src
-	defer func() { sh.src = old }()
-	sh.src = &parse.Source{Text: name + "=" + s, Name: old.Name, First: sh.line}
-	if e := sh.src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
+	if e := sh.first(&parse.Source{Text: name + "=" + s, Name: sh.src.Name, First: sh.line}, func(st *syntax.Stmt) {
 		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
 			err = sh.ex.AssignArray(name, c.Assigns[0].Array, add, assoc)
 		}
-		return false
 	}); e != nil {
 		return fmt.Errorf("%s: bad array value", name)
 	}
 	return err
+}
+
+// first calls f with the first statement of a text, which is the shell's meanwhile.
+func (sh *shell) first(src *parse.Source, f func(*syntax.Stmt)) error {
+	old := sh.src
+	defer func() { sh.src = old }()
+	sh.src = src
+	return src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
+		f(st)
+		return false
+	})
 }
 
 // declare makes a function.

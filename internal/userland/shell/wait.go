@@ -21,11 +21,7 @@ func (sh *shell) collect(j *job) int {
 	return j.status
 }
 
-func wait(sh *shell, args []string) int {
-	flags, args, ok := builtins.ParseFlags(face{sh}, args)
-	if !ok {
-		return 2
-	}
+func wait(sh *shell, flags builtins.Flags, args []string) int {
 	if flags.On('n') {
 		return waitAny(sh, flags.Value('p'), args)
 	}

@@ -33,11 +33,7 @@ func kinds(sh Shell, name string, functions bool) (list [][2]string) {
 	return list
 }
 
-func typeOf(sh Shell, args []string) int {
-	flags, args, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
+func typeOf(sh Shell, flags Flags, args []string) int {
 	mode, all, functions := flags.Last("tpP"), flags.On('a'), !flags.On('f')
 	status := 0
 	var b strings.Builder
@@ -86,11 +82,7 @@ func typeLine(sh Shell, mode byte, name string, k [2]string) string {
 	return name + " is " + k[1] + "\n"
 }
 
-func command(sh Shell, args []string) int {
-	flags, args, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
+func command(sh Shell, flags Flags, args []string) int {
 	mode := flags.Last("vV")
 	if len(args) == 0 {
 		return 0
@@ -123,11 +115,7 @@ func command(sh Shell, args []string) int {
 	return max(status, sh.Print("command", b.String()))
 }
 
-func builtin(sh Shell, args []string) int {
-	_, args, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
+func builtin(sh Shell, _ Flags, args []string) int {
 	if len(args) == 0 {
 		return 0
 	}

@@ -12,11 +12,7 @@ import (
 	"coderunner/internal/userland/shell/vars"
 )
 
-func cd(sh Shell, args []string) int {
-	flags, args, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
+func cd(sh Shell, flags Flags, args []string) int {
 	physical := flags.On('P') || sh.Options().Physical && !flags.On('L')
 	if len(args) > 1 {
 		return fail(sh, "cd: too many arguments")
@@ -94,10 +90,6 @@ func pwd(sh Shell, args []string) int {
 	return sh.Print("pwd", dir+"\n")
 }
 
-func showDirs(sh Shell, command string) int {
-	return sh.Print(command, strings.Join(dirStack(sh, false), " ")+"\n")
-}
-
 // dirStack returns the working directory and those behind it, with ~ for the home
 // directory unless they are to be long.
 func dirStack(sh Shell, long bool) []string {
@@ -117,49 +109,39 @@ func dirStack(sh Shell, long bool) []string {
 const maxPushed = 1000
 
 func pushd(sh Shell, args []string) int {
-	old := sh.Files().Dir
-	switch {
-	case len(args) == 1 && len(sh.Files().Pushed) == 0:
+	fl := sh.Files()
+	all := append([]string{fl.Dir}, fl.Pushed...)
+	to := args[len(args)-1]
+	n, err := strconv.Atoi(strings.TrimPrefix(to, "+"))
+	switch rotates := err == nil && to[0] == '+'; {
+	case len(args) == 1 && len(fl.Pushed) == 0:
 		return fail(sh, "pushd: no other directory")
 	case len(args) == 1:
-		to := sh.Files().Pushed[0]
-		if changeDir(sh, "pushd", to, false, false) != 0 {
-			return 1
-		}
-		sh.Files().Pushed = append([]string{old}, sh.Files().Pushed[1:]...)
-		return showDirs(sh, "pushd")
+		all[0], all[1] = all[1], all[0]
+	case rotates && n >= len(all):
+		return fail(sh, "pushd: %s: directory stack index out of range", to)
+	case rotates:
+		all = slices.Concat(all[n:], all[:n])
+	default:
+		all = append([]string{to}, all[:min(len(all), maxPushed)]...)
 	}
-	to := args[len(args)-1]
-	if n, err := strconv.Atoi(strings.TrimPrefix(to, "+")); err == nil && to[0] == '+' {
-		all := append([]string{sh.Files().Dir}, sh.Files().Pushed...)
-		if n >= len(all) {
-			return fail(sh, "pushd: %s: directory stack index out of range", to)
-		}
-		all = append(slices.Clone(all[n:]), all[:n]...)
-		if changeDir(sh, "pushd", all[0], false, false) != 0 {
-			return 1
-		}
-		sh.Files().Pushed = all[1:]
-		return showDirs(sh, "pushd")
-	}
-	if changeDir(sh, "pushd", to, false, false) != 0 {
+	return goTo(sh, "pushd", all)
+}
+
+// goTo makes all the working directory and those behind it.
+func goTo(sh Shell, command string, all []string) int {
+	if changeDir(sh, command, all[0], false, false) != 0 {
 		return 1
 	}
-	if len(sh.Files().Pushed) < maxPushed {
-		sh.Files().Pushed = append([]string{old}, sh.Files().Pushed...)
-	}
-	return showDirs(sh, "pushd")
+	sh.Files().Pushed = all[1:]
+	return sh.Print(command, strings.Join(dirStack(sh, false), " ")+"\n")
 }
 
 func popd(sh Shell, _ []string) int {
 	if len(sh.Files().Pushed) == 0 {
 		return fail(sh, "popd: directory stack empty")
 	}
-	if changeDir(sh, "popd", sh.Files().Pushed[0], false, false) != 0 {
-		return 1
-	}
-	sh.Files().Pushed = sh.Files().Pushed[1:]
-	return showDirs(sh, "popd")
+	return goTo(sh, "popd", sh.Files().Pushed)
 }
 
 func dirs(sh Shell, args []string) int {

@@ -9,11 +9,7 @@ import (
 )
 
 // umask is umask.
-func umask(sh Shell, args []string) int {
-	flags, args, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
+func umask(sh Shell, flags Flags, args []string) int {
 	symbolic, again := flags.On('S'), ""
 	if flags.On('p') {
 		again = "umask "

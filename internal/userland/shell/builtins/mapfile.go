@@ -26,12 +26,8 @@ type mapping struct {
 }
 
 // mapfile is mapfile and readarray.
-func mapfile(sh Shell, args []string) int {
-	m := mapping{name: args[0], into: "MAPFILE", delim: '\n', origin: -1, quantum: 5000}
-	flags, args, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
+func mapfile(sh Shell, name string, flags Flags, args []string) int {
+	m := mapping{name: name, into: "MAPFILE", delim: '\n', origin: -1, quantum: 5000}
 	for _, f := range flags {
 		if status := m.option(sh, f.Letter, f.Value); status != 0 {
 			return status

@@ -49,11 +49,7 @@ func echo(sh Shell, args []string) int {
 }
 
 // formatted is the builtin, also into a variable.
-func formatted(sh Shell, args []string) int {
-	flags, args, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
+func formatted(sh Shell, flags Flags, args []string) int {
 	if len(args) == 0 {
 		return Usage(sh, "printf", "")
 	}
@@ -69,16 +65,11 @@ func formatted(sh Shell, args []string) int {
 	if !flags.On('v') {
 		return max(f.status, sh.Print("printf", f.out.String()))
 	}
-	var err error
-	if name, sub, ok := parse.CutSubscript(into); ok {
-		err = sh.Vars().SetText(name, sub, f.out.String(), false)
-	} else if parse.ValidName(into) {
-		err = sh.Vars().Set(into, f.out.String())
-	} else {
+	if name, _, _ := parse.CutSubscript(into); !parse.ValidName(name) {
 		sh.Errorf("printf: `%s': not a valid identifier", into)
 		return 2
 	}
-	if err != nil {
+	if err := sh.Vars().SetNamed(into, f.out.String()); err != nil {
 		return failed(sh, "printf", err)
 	}
 	return f.status

@@ -30,12 +30,8 @@ type readOptions struct {
 	fd      int
 }
 
-func read(sh Shell, args []string) int {
+func read(sh Shell, flags Flags, names []string) int {
 	o := readOptions{delim: '\n', count: -1}
-	flags, names, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
 	for _, f := range flags {
 		if !readFlag(sh, f.Letter, f.Value, &o) {
 			return 1
@@ -231,13 +227,7 @@ func readInto(sh Shell, o readOptions, names []string, l letters) error {
 		} else if i > 0 {
 			word = ""
 		}
-		var err error
-		if base, sub, ok := parse.CutSubscript(name); ok {
-			err = sh.Vars().SetText(base, sub, word, false)
-		} else {
-			err = sh.Vars().Set(name, word)
-		}
-		if err != nil {
+		if err := sh.Vars().SetNamed(name, word); err != nil {
 			return err
 		}
 	}

@@ -96,12 +96,7 @@ func showOptions(sh Shell, list []options.Option, again bool, command string) in
 	return sh.Print(command, b.String())
 }
 
-// Shopt is the builtin.
-func Shopt(sh Shell, args []string) int {
-	flags, args, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
+func shopt(sh Shell, flags Flags, args []string) int {
 	mode, quiet, again, list := flags.Last("su"), flags.On('q'), flags.On('p'), options.OfShopt
 	if flags.On('o') {
 		list = options.OfSet

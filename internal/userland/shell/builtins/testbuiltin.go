@@ -64,16 +64,13 @@ func (t *testParser) parse(a []string) (bool, error) {
 		return a[0] != "" && a[2] != "", nil
 	case len(a) == 3 && a[1] == "-o":
 		return a[0] != "" || a[2] != "", nil
-	case len(a) == 3 && a[0] == "!":
+	case len(a) < 5 && a[0] == "!":
 		ok, err := t.parse(a[1:])
 		return !ok, err
 	case len(a) == 3 && a[0] == "(" && a[2] == ")":
 		return a[1] != "", nil
 	case len(a) == 3:
 		return false, fmt.Errorf("%s: binary operator expected", a[1])
-	case len(a) == 4 && a[0] == "!":
-		ok, err := t.parse(a[1:])
-		return !ok, err
 	}
 	t.args = a
 	ok, err := t.or()
@@ -83,26 +80,24 @@ func (t *testParser) parse(a []string) (bool, error) {
 	return ok, err
 }
 
-func (t *testParser) or() (bool, error) {
-	ok, err := t.and()
-	for err == nil && len(t.args) > 0 && t.args[0] == "-o" {
+// chain evaluates operands with an operator between them.
+func (t *testParser) chain(operand func() (bool, error), op string, join func(a, b bool) bool) (bool, error) {
+	ok, err := operand()
+	for err == nil && len(t.args) > 0 && t.args[0] == op {
 		t.args = t.args[1:]
 		var right bool
-		right, err = t.and()
-		ok = ok || right
+		right, err = operand()
+		ok = join(ok, right)
 	}
 	return ok, err
 }
 
+func (t *testParser) or() (bool, error) {
+	return t.chain(t.and, "-o", func(a, b bool) bool { return a || b })
+}
+
 func (t *testParser) and() (bool, error) {
-	ok, err := t.not()
-	for err == nil && len(t.args) > 0 && t.args[0] == "-a" {
-		t.args = t.args[1:]
-		var right bool
-		right, err = t.not()
-		ok = ok && right
-	}
-	return ok, err
+	return t.chain(t.not, "-a", func(a, b bool) bool { return a && b })
 }
 
 func (t *testParser) not() (bool, error) {
@@ -198,14 +193,14 @@ func BinaryTest(sh Shell, op, l, r string) (bool, error) {
 		}
 		return sh.Files().FS.Stat(a).Mtime.Time().After(sh.Files().FS.Stat(b).Mtime.Time()), nil
 	}
-	for _, s := range []string{l, r} {
-		if _, err := strconv.ParseInt(strings.Trim(s, " \t\n"), 10, 64); err != nil {
+	var n [2]int64
+	for i, s := range []string{l, r} {
+		var err error
+		if n[i], err = strconv.ParseInt(strings.Trim(s, " \t\n"), 10, 64); err != nil {
 			return false, fmt.Errorf("%s: integer expression expected", s)
 		}
 	}
-	a, _ := strconv.ParseInt(strings.TrimSpace(l), 10, 64)
-	b, _ := strconv.ParseInt(strings.TrimSpace(r), 10, 64)
-	return Compare(op, a, b), nil
+	return Compare(op, n[0], n[1]), nil
 }
 
 // Compare is -eq and the like of numbers.

@@ -6,11 +6,7 @@ import (
 	"fmt"
 )
 
-func unset(sh Shell, args []string) int {
-	flags, args, ok := ParseFlags(sh, args)
-	if !ok {
-		return 2
-	}
+func unset(sh Shell, flags Flags, args []string) int {
 	status, ref := 0, flags.On('n')
 	functions, variables := !flags.On('v') && !ref, !flags.On('f')
 	for _, a := range args {

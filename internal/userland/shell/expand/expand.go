@@ -344,14 +344,17 @@ func (b *builder) quoted(p syntax.WordPart) {
 }
 
 // lit adds unquoted letters, in which a backslash quotes.
-func (b *builder) lit(s string) {
+func (b *builder) lit(s string) { b.letters(s, func(s string) { b.add(s, false) }) }
+
+// letters adds those of s that a backslash quotes, and calls plain with the others.
+func (b *builder) letters(s string, plain func(string)) {
 	for {
 		i := strings.IndexByte(s, '\\')
 		if i < 0 || i+1 >= len(s) {
-			b.add(s, false)
+			plain(s)
 			return
 		}
-		b.add(s[:i], false)
+		plain(s[:i])
 		if s[i+1] != '\n' {
 			b.add(s[i+1:i+2], true)
 		}

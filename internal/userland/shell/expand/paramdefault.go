@@ -83,7 +83,7 @@ func (b *builder) operand(w *syntax.Word, quoted bool) {
 			if i == 0 {
 				s = b.tilde(s, len(w.Parts) == 1)
 			}
-			b.splitLit(s)
+			b.letters(s, b.splitAdd)
 		default:
 			b.part(p, false, false)
 		}
@@ -102,17 +102,4 @@ func (b *builder) singleQuoted(s string) {
 		b.add(s, true)
 	}
 	b.add("'", true)
-}
-
-func (b *builder) splitLit(s string) {
-	for {
-		i := strings.IndexByte(s, '\\')
-		if i < 0 || i+1 >= len(s) {
-			b.splitAdd(s)
-			return
-		}
-		b.splitAdd(s[:i])
-		b.add(s[i+1:i+2], true)
-		s = s[i+2:]
-	}
 }

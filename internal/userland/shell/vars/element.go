@@ -3,6 +3,8 @@ package vars
 import (
 	"fmt"
 	"strconv"
+
+	"coderunner/internal/userland/shell/parse"
 )
 
 // Convert makes an array of a variable, but not of the other kind of one.
@@ -115,6 +117,14 @@ func (vs *Vars) Element(name, sub string) (Value, error) {
 func (vs *Vars) SetText(name, sub, s string, add bool) error {
 	name, _ = vs.Resolve(name)
 	return vs.SetElement(name, vs.host.Subscript(vs.Lookup(name), sub), s, add)
+}
+
+// SetNamed assigns to the text of a name, which may have a subscript.
+func (vs *Vars) SetNamed(name, s string) error {
+	if base, sub, ok := parse.CutSubscript(name); ok {
+		return vs.SetText(base, sub, s, false)
+	}
+	return vs.Set(name, s)
 }
 
 // Fill assigns elements to an array.
