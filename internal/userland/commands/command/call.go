@@ -253,7 +253,7 @@ func (c *Call) end(status int) int {
 
 // close gives back what the command holds, also after a panic.
 func (c *Call) close() {
-	c.unread()
+	unread(c)
 	for _, f := range c.Files {
 		f.Close()
 	}
@@ -262,7 +262,7 @@ func (c *Call) close() {
 
 // unread puts standard input, if it is a file, back to the end of what the command has
 // used: (head -n 1; sort) < file.
-func (c *Call) unread() {
+func unread(c *Call) {
 	if c.stdin == nil || c.stdin.Buffered() == 0 {
 		return
 	}

@@ -109,12 +109,12 @@ var badOption = map[string]int{
 // the first operand, and "#" is a number such as -5.
 //
 // The result is nil after an error or --help; status is then what to return.
-func (c *Call) options(spec string) (o *Options, status int) {
+func options(c *Call, spec string) (o *Options, status int) {
 	o, status = &Options{}, max(1, badOption[c.Name])
 	p := &parser{args: c.Args, found: func(k known, value string) { o.Set = append(o.Set, Option{k.name, value}) }}
 	p.list, p.posix = specification(spec)
 	p.refuse = func(format string, args ...any) bool {
-		c.refuse(format, args...)
+		refuse(c, format, args...)
 		return false
 	}
 	p.special = func(k known, name string) bool {
@@ -140,7 +140,7 @@ func (c *Call) options(spec string) (o *Options, status int) {
 // Parse is options for a command that ends with a mistake in them. The operands
 // are, if given, the least number of operands and the most.
 func (c *Call) Parse(spec string, operands ...int) *Options {
-	o, status := c.options(spec)
+	o, status := options(c, spec)
 	switch {
 	case o == nil:
 	case len(operands) > 0 && len(o.Args) < operands[0]:
@@ -164,7 +164,7 @@ func (c *Call) Int(s string, least, most int, message string) int {
 }
 
 // refuse reports a mistake in the options, with the hint that the command adds.
-func (c *Call) refuse(format string, args ...any) {
+func refuse(c *Call, format string, args ...any) {
 	c.Errorf(format, args...)
 	switch c.Name {
 	case "grep", "egrep", "fgrep":

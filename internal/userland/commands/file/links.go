@@ -185,8 +185,7 @@ func Realpath(c *command.Call) int {
 		if to := o.Value("relative-to", ""); to != "" {
 			out = relative(out, c.Canonical(to, false))
 		}
-		c.Print(out)
-		c.Out.WriteByte(command.LineEnd(o.On("z")))
+		c.Printf("%s%c", out, command.LineEnd(o.On("z")))
 	}
 	return c.Status
 }

@@ -51,8 +51,7 @@ func Main(c *command.Call) int {
 		return c.Die(3, "%s", err)
 	}
 	options := slices.Concat(j.functions(), j.limits.operators(), []gojq.CompilerOption{gojq.WithVariables(keys), gojq.WithEnvironLoader(env), gojq.WithInputIter(input), gojq.WithModuleLoader(&modules{j, libraries(o)})})
-	compile := func(q *gojq.Query) (*gojq.Code, error) { return gojq.Compile(q, options...) }
-	code, err := compile(query)
+	code, err := gojq.Compile(query, options...)
 	if err != nil {
 		c.Errorf("error: %s\njq: 1 compile error", mistaken(source, err))
 		return 3
@@ -67,7 +66,7 @@ func Main(c *command.Call) int {
 	default:
 		j.indent = strings.Repeat(" ", n)
 	}
-	j.code, j.values, j.naming = code, values, naming(located(source), compile)
+	j.code, j.values = code, values
 	return j.run(input)
 }
 
@@ -133,7 +132,6 @@ type run struct {
 	c      *command.Call
 	o      *command.Options
 	code   *gojq.Code
-	naming func() *gojq.Code // see words
 	values []any
 	indent string
 	order  *order
@@ -233,7 +231,7 @@ func (j *run) filter(v any) bool {
 					return true
 				}
 			}
-			j.c.Errorf("error (at %s): %s", j.in.at(), j.words(err, v))
+			j.c.Errorf("error (at %s): %s", j.in.at(), words(err))
 			j.status = 5
 			return true
 		}

@@ -80,7 +80,7 @@ func (j *run) functions() []gojq.CompilerOption {
 			return nil
 		}),
 		gojq.WithFunction("_keys", 0, 0, j.order.keys),
-		gojq.WithFunction("_at", 1, 1, at),
+		gojq.WithFunction("_keyed", 1, 1, keyed),
 		gojq.WithFunction("_fits", 0, 0, l.fits),
 		gojq.WithFunction("_pair", 1, 1, l.pair),
 		gojq.WithFunction("_path", 0, 0, l.path),

@@ -143,7 +143,7 @@ func operator(q *gojq.Query) {
 }
 
 // yielding are functions that have a result for every input.
-var yielding = []string{"_plus", "_minus", "_times", "not", "length", "tostring", "tonumber", "tojson", "fromjson", "ascii_downcase", "ascii_upcase",
+var yielding = []string{"_keyed", "_plus", "_minus", "_times", "not", "length", "tostring", "tonumber", "tojson", "fromjson", "ascii_downcase", "ascii_upcase",
 	"map", "add", "keys", "sort", "sort_by", "unique", "join", "split", "sub", "gsub", "ltrimstr", "rtrimstr", "to_entries", "with_entries", "floor", "round"}
 
 // yields reports whether a query certainly has a result.
@@ -155,6 +155,8 @@ func yields(q *gojq.Query) bool {
 		return false
 	case t.Type == gojq.TermTypeFunc:
 		return t.Func.Name[0] == '$' || slices.Contains(yielding, t.Func.Name)
+	case t.Type == gojq.TermTypeQuery:
+		return yields(t.Query)
 	default:
 		return slices.Contains([]gojq.TermType{gojq.TermTypeIdentity, gojq.TermTypeNull, gojq.TermTypeTrue, gojq.TermTypeFalse, gojq.TermTypeNumber, gojq.TermTypeArray}, t.Type) ||
 			t.Type == gojq.TermTypeString && len(t.Str.Queries) == 0 || t.Type == gojq.TermTypeIndex && t.Index.Start == nil
@@ -204,14 +206,20 @@ func (o *order) term(t *gojq.Term) {
 		inner.SuffixList = nil
 		*t = gojq.Term{Type: gojq.TermTypeQuery, SuffixList: t.SuffixList, Query: pipe(call("_fits"), &gojq.Query{Term: &inner})}
 	}
-	for {
-		i := slices.IndexFunc(t.SuffixList, func(s *gojq.Suffix) bool { return s.Iter })
-		if i < 0 {
-			return
+	if key, ok := constant(t.Index); ok {
+		*t = gojq.Term{Type: gojq.TermTypeQuery, SuffixList: t.SuffixList, Query: atKey(key, t.Index)}
+	}
+	for i := 0; i < len(t.SuffixList); i++ {
+		next, key, ok := call("_each"), "", false
+		if key, ok = constant(t.SuffixList[i].Index); ok {
+			next = atKey(key, t.SuffixList[i].Index)
+		} else if !t.SuffixList[i].Iter {
+			continue
 		}
 		inner, rest := *t, t.SuffixList[i+1:]
 		inner.SuffixList = t.SuffixList[:i]
-		*t = gojq.Term{Type: gojq.TermTypeQuery, SuffixList: rest, Query: pipe(&gojq.Query{Term: &inner}, call("_each"))}
+		*t = gojq.Term{Type: gojq.TermTypeQuery, SuffixList: rest, Query: pipe(&gojq.Query{Term: &inner}, next)}
+		i = -1
 	}
 }
 
@@ -223,6 +231,9 @@ func (o *order) object(object *gojq.Object) {
 		return kv.KeyQuery != nil || kv.KeyString != nil && kv.KeyString.Queries != nil
 	})
 	for _, kv := range object.KeyVals {
+		if kv.Val == nil && kv.Key != "" && kv.Key[0] != '$' { // {key}
+			kv.Val = atKey(kv.Key, &gojq.Index{Name: kv.Key})
+		}
 		key, text := strings.TrimPrefix(kv.Key, "$"), kv.KeyString
 		if text != nil {
 			key = text.Str

@@ -24,8 +24,7 @@ func Basename(c *command.Call) int {
 		if t := strings.TrimSuffix(b, suffix); t != "" {
 			b = t
 		}
-		c.Print(b)
-		c.Out.WriteByte(command.LineEnd(o.On("z")))
+		c.Printf("%s%c", b, command.LineEnd(o.On("z")))
 	}
 	return 0
 }
@@ -34,8 +33,7 @@ func Basename(c *command.Call) int {
 func Dirname(c *command.Call) int {
 	o := c.Parse("z,zero", 1)
 	for _, n := range o.Args {
-		c.Print(command.Dir(n))
-		c.Out.WriteByte(command.LineEnd(o.On("z")))
+		c.Printf("%s%c", command.Dir(n), command.LineEnd(o.On("z")))
 	}
 	return 0
 }

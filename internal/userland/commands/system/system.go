@@ -45,8 +45,7 @@ func Env(c *command.Call) int {
 	}
 	if len(args) == 0 {
 		for _, e := range vars {
-			c.Print(e)
-			c.Out.WriteByte(command.LineEnd(o.On("0")))
+			c.Printf("%s%c", e, command.LineEnd(o.On("0")))
 		}
 		return 0
 	}

@@ -211,6 +211,5 @@ func (j *joiner) print(a, b []string) {
 	if sep == "" {
 		sep = " "
 	}
-	j.c.Print(strings.Join(row, sep))
-	j.c.Out.WriteByte(command.LineEnd(j.o.On("z")))
+	j.c.Printf("%s%c", strings.Join(row, sep), command.LineEnd(j.o.On("z")))
 }

@@ -74,8 +74,7 @@ func numfmtLine(c *command.Call, o *command.Options, fields []span, line string)
 			}
 		}
 	}
-	c.Print(strings.Join(parts, delim))
-	c.Out.WriteByte(command.LineEnd(o.On("z")))
+	c.Printf("%s%c", strings.Join(parts, delim), command.LineEnd(o.On("z")))
 }
 
 // blankFields splits a line where fields end; each has the blanks before it but the first.
