@@ -37,7 +37,7 @@ func Zip(c *command.Call) int {
 	}
 	if o.On("@") {
 		l := c.Lines(c.In(), '\n')
-		for line, ok := l.Next(); ok; line, ok = l.Next() {
+		for line := range l.All() {
 			names = append(names, string(line))
 		}
 	}

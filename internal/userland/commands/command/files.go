@@ -200,7 +200,7 @@ func (c *Call) Each(names []string, f func(name string, r io.Reader) error) {
 func (c *Call) EachLine(names []string, delim byte, f func(line []byte, whole bool)) {
 	c.Each(names, func(_ string, r io.Reader) error {
 		l := c.Lines(r, delim)
-		for line, ok := l.Next(); ok; line, ok = l.Next() {
+		for line := range l.All() {
 			f(line, l.Whole)
 		}
 		return l.Err

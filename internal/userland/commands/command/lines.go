@@ -3,6 +3,7 @@ package command
 import (
 	"bufio"
 	"io"
+	"iter"
 )
 
 // Lines splits a reader at a delimiter.
@@ -57,4 +58,12 @@ func (l *Lines) Next() ([]byte, bool) {
 		return nil, false
 	}
 	return line, len(line) > 0
+}
+
+// All returns the lines that are left, each valid until the next.
+func (l *Lines) All() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for line, ok := l.Next(); ok && yield(line); line, ok = l.Next() {
+		}
+	}
 }

@@ -136,7 +136,7 @@ func Nl(c *command.Call) int {
 	styles := map[int]string{1: o.Value("f", "n"), 2: o.Value("b", "a-default"), 3: o.Value("h", "n")}
 	section, n := 2, start
 	l := c.Lines(c.Concat(o.Args), '\n')
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	for line := range l.All() {
 		if s := string(line); s == delim || s == delim+delim || s == delim+delim+delim {
 			section = len(s) / len(delim)
 			if !o.On("p") {

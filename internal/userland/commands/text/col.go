@@ -13,7 +13,7 @@ import (
 func Col(c *command.Call) int {
 	o := c.Parse("b,no-backspaces f,fine h,tabs p,pass x,spaces l,lines=", 0, 0)
 	l := c.Lines(c.Concat(nil), '\n')
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	for line := range l.All() {
 		writeColumns(c.Out, columnsOf(line), o.On("b"), o.On("x"))
 	}
 	return c.Status

@@ -15,7 +15,7 @@ func Column(c *command.Call) int {
 	o := c.Parse("t,table s,separator= o,output-separator= c,output-width= x,fillrows d,table-noheadings N,table-columns= R,table-right= H,table-hide= l,table-columns-limit= n,table-name= J,json !e,table-header-repeat !L,keep-empty-lines !T,table-truncate= !W,table-wrap= !E,table-noextreme= !O,table-order= !C,table-column=")
 	var rows []string
 	l := c.Lines(c.Concat(o.Args), '\n')
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	for line := range l.All() {
 		if len(strings.TrimSpace(string(line))) > 0 {
 			c.Must(c.Reserve(int64(len(line)) + rowCost))
 			rows = append(rows, string(line))

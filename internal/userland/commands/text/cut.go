@@ -188,7 +188,7 @@ func Paste(c *command.Call) int {
 	if o.On("s") {
 		c.Each(o.Args, func(_ string, r io.Reader) error {
 			l, i := c.Lines(r, end), 0
-			for line, ok := l.Next(); ok; line, ok = l.Next() {
+			for line := range l.All() {
 				if i > 0 {
 					c.Print(delims[(i-1)%len(delims)])
 				}

@@ -21,19 +21,11 @@ func tabStops(c *command.Call, o *command.Options) (stops []int) {
 	return stops
 }
 
-// Expand converts tabs to spaces.
-func Expand(c *command.Call) int {
-	o := c.Parse("i,initial t,tabs= #")
-	stops := tabStops(c, o)
-	l := c.Lines(c.Concat(o.Args), '\n')
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
-		s := string(line)
-		if o.On("i") {
-			rest := strings.TrimLeft(s, " \t")
-			c.Print(command.ExpandTabs(s[:len(s)-len(rest)], stops) + rest)
-		} else {
-			c.Print(command.ExpandTabs(s, stops))
-		}
+// eachLine prints what f prints for each line, which ends as it does in the input.
+func eachLine(c *command.Call, names []string, f func(line string)) int {
+	l := c.Lines(c.Concat(names), '\n')
+	for line := range l.All() {
+		f(string(line))
 		if l.Whole {
 			c.Print("\n")
 		}
@@ -41,16 +33,28 @@ func Expand(c *command.Call) int {
 	return c.Status
 }
 
+// Expand converts tabs to spaces.
+func Expand(c *command.Call) int {
+	o := c.Parse("i,initial t,tabs= #")
+	stops := tabStops(c, o)
+	return eachLine(c, o.Args, func(line string) {
+		rest := ""
+		if o.On("i") {
+			rest = strings.TrimLeft(line, " \t")
+		}
+		c.Print(command.ExpandTabs(line[:len(line)-len(rest)], stops) + rest)
+	})
+}
+
 // Unexpand converts spaces to tabs.
 func Unexpand(c *command.Call) int {
 	o := c.Parse("a,all first-only t,tabs= #")
 	stops := tabStops(c, o)
 	all := (o.On("a") || o.On("t")) && !o.On("first-only")
-	l := c.Lines(c.Concat(o.Args), '\n')
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	return eachLine(c, o.Args, func(line string) {
 		column, pending := 0, 0
 		leading := true
-		for _, r := range string(line) {
+		for _, r := range line {
 			if (r == ' ' || r == '\t') && (all || leading) {
 				to := column + 1
 				if r == '\t' {
@@ -70,21 +74,15 @@ func Unexpand(c *command.Call) int {
 			column += command.Cells(r)
 		}
 		c.Print(strings.Repeat(" ", pending))
-		if l.Whole {
-			c.Print("\n")
-		}
-	}
-	return c.Status
+	})
 }
 
 // Fold wraps lines at a width.
 func Fold(c *command.Call) int {
 	o := c.Parse("b,bytes s,spaces w,width= #")
 	width := c.Int(o.Value("w", o.Value("#", "80")), 1, math.MaxInt, "invalid number of columns: %s")
-	l := c.Lines(c.Concat(o.Args), '\n')
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
-		rest := string(line)
-		for {
+	return eachLine(c, o.Args, func(line string) {
+		for rest := line; ; {
 			end, column, space := len(rest), 0, -1
 			for i, ch := range []byte(rest) { // GNU's counts bytes
 				next := column + 1
@@ -115,9 +113,5 @@ func Fold(c *command.Call) int {
 			}
 			c.Print("\n")
 		}
-		if l.Whole {
-			c.Print("\n")
-		}
-	}
-	return c.Status
+	})
 }

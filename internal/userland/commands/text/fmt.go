@@ -13,7 +13,7 @@ func Fmt(c *command.Call) int {
 	width := c.Int(o.Value("w", o.Value("#", "75")), 1, 2500, "invalid width: %s")
 	f := &filler{c: c, width: width, goal: width * 187 / 200, uniform: o.On("u")}
 	l := c.Lines(c.Concat(o.Args), '\n')
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	for line := range l.All() {
 		s := command.ExpandTabs(string(line), []int{8})
 		trimmed := strings.TrimLeft(s, " ")
 		indent := len(s) - len(trimmed)

@@ -36,7 +36,7 @@ func Look(c *command.Call) int {
 	}
 	found := 1
 	l := c.Lines(c.Input(file), '\n')
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	for line := range l.All() {
 		if strings.HasPrefix(key(string(line)), key(prefix)) {
 			c.Printf("%s\n", line)
 			found = 0

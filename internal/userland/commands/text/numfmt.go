@@ -38,7 +38,7 @@ func Numfmt(c *command.Call) int {
 		}
 	}
 	l := c.Lines(c.In(), command.LineEnd(o.On("z")))
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	for line := range l.All() {
 		if header > 0 {
 			header--
 			c.Printf("%s\n", line)

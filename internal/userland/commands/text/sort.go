@@ -146,13 +146,9 @@ func sortCheck(c *command.Call, o *command.Options, s *sorter, end byte) int {
 	c.Need(err, 2, "cannot read: %s", command.Quotef(name))
 	defer r.Close()
 	var before []byte
-	l := c.Lines(r, end)
-	for n := 1; ; n++ {
-		line, ok := l.Next()
-		if !ok {
-			return 0
-		}
-		if n > 1 {
+	n := 0
+	for line := range c.Lines(r, end).All() {
+		if n++; n > 1 {
 			if d := s.compare(before, line); d > 0 || d == 0 && s.unique {
 				quiet := o.On("C") || strings.HasPrefix(o.Value("c", ""), "q") || strings.HasPrefix(o.Value("c", ""), "s")
 				if !quiet {
@@ -163,4 +159,5 @@ func sortCheck(c *command.Call, o *command.Options, s *sorter, end byte) int {
 		}
 		before = append(before[:0], line...)
 	}
+	return 0
 }

@@ -209,7 +209,7 @@ func (s *splitter) lines() int {
 	}
 	l := c.Lines(s.r, '\n')
 	count, written := most, int64(0)
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	for line := range l.All() {
 		if limit == 0 && count >= most || limit > 0 && (s.out == nil || written+int64(len(line))+1 > limit) {
 			if !s.open() {
 				return 1

@@ -83,7 +83,7 @@ func digestCheck(c *command.Call, o *command.Options, h func() hash.Hash, kind s
 	c.Each(o.Args, func(list string, r io.Reader) error {
 		good, bad, missing, malformed := 0, 0, 0, 0
 		l := c.Lines(r, '\n')
-		for line, ok := l.Next(); ok; line, ok = l.Next() {
+		for line := range l.All() {
 			sum, name, valid := digestLine(string(line), kind, h().Size())
 			if !valid {
 				malformed++

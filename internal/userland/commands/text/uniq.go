@@ -41,7 +41,7 @@ func Uniq(c *command.Call) int {
 	if o.On("group") {
 		u.group = cmp.Or(o.Value("group", ""), "separate")
 	}
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	for line := range l.All() {
 		a, b := u.key(u.line), u.key(line)
 		if u.count > 0 && (bytes.Equal(a, b) || o.On("i") && bytes.EqualFold(a, b)) {
 			u.same(line)

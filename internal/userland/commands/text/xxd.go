@@ -151,7 +151,7 @@ func xxdInclude(c *command.Call, r io.Reader, name string, cols int) int {
 func xxdRevert(c *command.Call, r io.Reader, plain bool) int {
 	l := c.Lines(r, '\n')
 	at := int64(0)
-	for line, ok := l.Next(); ok; line, ok = l.Next() {
+	for line := range l.All() {
 		if plain {
 			c.Out.Write(unhex(string(line)))
 			continue

@@ -2,6 +2,7 @@
 package arith
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -199,17 +200,13 @@ func (a *arithmetic) word(w *syntax.Word) int64 {
 			if p.Short && p.Index != nil && !p.Dollar.IsValid() { // a[i]
 				a.bound(p.Param.Value)
 				v, err := a.env.Fetch(p.Param.Value, p.Index, p)
-				if err != nil && a.err == nil {
-					a.err = err
-				}
+				a.err = cmp.Or(a.err, err)
 				return a.value(strings.Join(v.Elems, " "))
 			}
 		}
 	}
 	s, err := a.env.Literal(w)
-	if err != nil && a.err == nil {
-		a.err = err
-	}
+	a.err = cmp.Or(a.err, err)
 	if a.err == nil && a.inner == "" && a.expr != nil && a.expr != syntax.ArithmExpr(w) && !oneOperand(s) {
 		a.err = errNotOne
 	}
@@ -238,9 +235,7 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 			if t.key, err = a.env.Key(p.Index); err == nil && t.key == "" {
 				err = fmt.Errorf("%s[]: %w", t.name, vars.ErrSubscript)
 			}
-			if a.err == nil {
-				a.err = err
-			}
+			a.err = cmp.Or(a.err, err)
 		} else {
 			t.key = strconv.FormatInt(a.eval(p.Index), 10)
 		}
@@ -251,15 +246,11 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 			return t, 0
 		}
 		e, err := a.vars.Element(t.name, t.key)
-		if err != nil && a.err == nil {
-			a.err = err
-		}
+		a.err = cmp.Or(a.err, err)
 		return t, a.value(strings.Join(e.Elems, " "))
 	}
 	s, err := a.env.Literal(w)
-	if err != nil && a.err == nil {
-		a.err = err
-	}
+	a.err = cmp.Or(a.err, err)
 	if !parse.ValidName(s) {
 		a.fail("attempted assignment to non-variable", "= ")
 		return
