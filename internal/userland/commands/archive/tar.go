@@ -22,6 +22,9 @@ const tarOptions = "A,catenate c,create d,diff delete r,append t,list u,update x
 
 const tarHint = "Try 'tar --help' or 'tar --usage' for more information."
 
+// packerOptions are the formats by the options that choose them.
+var packerOptions = map[string]string{"z": "gzip", "j": "bzip2", "J": "xz"}
+
 // tarRun is a running tar.
 type tarRun struct {
 	c        *command.Call
@@ -86,7 +89,7 @@ func Tar(c *command.Call) int {
 	case "c":
 		run = t.create
 	case "r", "u":
-		if o.On("z") || o.On("j") || o.On("J") {
+		if o.Last("z", "j", "J") != "" {
 			return c.Die(2, "%s\n%s", errCompressed, tarHint)
 		}
 		run = t.append
@@ -136,11 +139,7 @@ func (t *tarRun) operands() (names, dirs []string) {
 	names = t.o.Args
 	where := t.o.Values("C")
 	if len(where) <= 1 || t.mode != "c" && t.mode != "r" {
-		last := ""
-		for _, w := range where {
-			last = command.JoinPath(last, w)
-		}
-		return names, slices.Repeat([]string{last}, len(names))
+		return names, slices.Repeat([]string{t.directory()}, len(names))
 	}
 	// Find the names on the command line again to see what -C came before.
 	dir, next := "", 0
@@ -171,13 +170,8 @@ func (t *tarRun) excluded(name string) bool {
 		if glob.Match(p, name) || strings.HasSuffix(name, "/"+p) {
 			return true
 		}
-		for at := 0; ; {
-			next := strings.IndexByte(name[at:], '/')
-			if next < 0 {
-				break
-			}
-			at += next + 1
-			if glob.Match(p, name[at:]) {
+		for i, ch := range []byte(name) {
+			if ch == '/' && glob.Match(p, name[i+1:]) {
 				return true
 			}
 		}
@@ -208,15 +202,8 @@ func (t *tarRun) create() {
 	} else {
 		t.listing = c.Process.Stderr(c.Ctx)
 	}
-	format := ""
-	switch {
-	case o.On("z"):
-		format = "gzip"
-	case o.On("J"):
-		format = "xz"
-	case o.On("j"):
-		format = "bzip2"
-	case o.On("a"):
+	format := packerOptions[o.Last("z", "j", "J")]
+	if format == "" && o.On("a") {
 		for name, p := range packers {
 			if slices.ContainsFunc(p.suffixes, func(s string) bool { return strings.HasSuffix(t.archive, "."+s) }) {
 				format = name
