@@ -35,14 +35,16 @@ func watch(more int, most int64) int {
 
 const (
 	besides  = 16 << 20 // bytes that the host's heap may grow by besides the limit
+	further  = 32 << 20 // bytes more until the programs are ended with the host's process
 	fillRate = 8 << 20  // bytes that it may grow by in a millisecond
 	lookAt   = 50 * time.Millisecond
 )
 
 // WatchMemory fails all processes with [ErrMemory] when the host's heap has grown by more than
 // limit bytes: what programs written in Go hold, and nobody has charged them for. Where the
-// host has several kernels that is none of them's in particular, and nothing fails. Stop ends
-// it, and returns by how much the heap has grown at most, as far as it was looked at.
+// host has several kernels that is none of them's in particular, and nothing fails. A heap that
+// grows on is an overrun. Stop ends the watch, and returns by how much the heap has grown at
+// most, as far as it was looked at.
 func (k *Kernel) WatchMemory(limit int64) (stop func() int64) {
 	before := heap()
 	watch(1, before+limit)
@@ -50,7 +52,7 @@ func (k *Kernel) WatchMemory(limit int64) (stop func() int64) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for room := limit; ; room = limit + besides - peak.Load() {
+		for most, room := limit+besides, limit; ; room = most - peak.Load() {
 			select {
 			case <-end:
 				return
@@ -58,8 +60,13 @@ func (k *Kernel) WatchMemory(limit int64) (stop func() int64) {
 			}
 			grown := heap() - before
 			peak.Store(max(peak.Load(), grown))
-			if grown > limit+besides && watch(0, 0) == 1 {
+			switch {
+			case grown <= most || watch(0, 0) != 1:
+			case most == limit+besides:
 				k.Fail(ErrMemory)
+				most += further
+			case k.overrun != nil:
+				k.overrun(true)
 				return
 			}
 		}
