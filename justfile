@@ -27,9 +27,10 @@ short:
 test:
     go test -timeout 25m ./...
 
-# All of the long ones, too: each damage, each export, each hostile registry, 200 kills; hours. just long ./cmd/coderunner
+# All of the long ones, too: each damage, each export, each hostile registry, 200 kills, and ten minutes of each command of the shell; most of a day. just long ./cmd/coderunner
 long PACKAGES='./...':
     CODERUNNER_LONG=1 go test -count=1 -timeout 4h -p 1 {{PACKAGES}}
+    {{ if PACKAGES == './...' { 'just fuzz-commands' } else { '' } }}
 
 # Which packages of a list (one name a line) import, have a snapshot after it, and what a call costs; the 300 most used ones take half an hour: just packages LIST
 packages LIST='runners/python/testdata/popular.txt':
@@ -110,19 +111,21 @@ fuzz TIME='30s':
 # Commands of the shell with their options and input together, each for a while, and how much of each package the inputs that were found reach: just fuzz-commands 10m awk sed
 fuzz-commands TIME='10m' *COMMANDS:
     #!/usr/bin/env bash
-    set -euo pipefail
-    package=./internal/userland/commands
-    for name in {{ if COMMANDS == '' { '"$(sed -n "/^var commandLines/,/^}/p" $package/fuzz_test.go | grep -o "\"[a-z0-9]* " | tr -d "\" " | sort -u)"' } else { COMMANDS } }}; do
-        CODERUNNER_FUZZ=$name go test -run '^$' -fuzz '^FuzzCommands$' -fuzztime {{TIME}} -fuzzminimizetime 100x $package
-        seeds=$package/testdata/fuzz/FuzzCommands
-        mkdir -p $seeds && trap "rm -f $seeds/found-* fuzz.cover" EXIT
+    set -uo pipefail
+    shopt -s nullglob
+    package=./internal/userland/commands seeds=./internal/userland/commands/testdata/fuzz/FuzzCommands
+    names='{{COMMANDS}}' failed=
+    trap 'rm -f $seeds/found-* fuzz.cover' EXIT
+    for name in ${names:-$(sed -n '/^var commandLines/,/^}/p' $package/fuzz_test.go | grep -o '"[a-z0-9]* ' | tr -d '" ' | sort -u)}; do
+        CODERUNNER_FUZZ=$name go test -run '^$' -fuzz '^FuzzCommands$' -fuzztime {{TIME}} -fuzzminimizetime 100x $package # an input that fails is a seed below; its own end may be a deadline (go.dev/issue/75804)
+        mkdir -p $seeds
         for input in "$(go env GOCACHE)"/fuzz/coderunner/internal/userland/commands/FuzzCommands/*; do cp "$input" $seeds/found-${input##*/}; done
-        CODERUNNER_FUZZ=$name go test -run '^FuzzCommands$' -coverpkg="$package/..." -coverprofile=fuzz.cover $package > /dev/null
+        CODERUNNER_FUZZ=$name go test -run '^FuzzCommands$' -coverpkg="$package/..." -coverprofile=fuzz.cover $package > /dev/null || failed+=" $name"
         rm -f $seeds/found-*
         awk -F'[: ]' -v name="$name" 'NR > 1 { n = $1; sub("/[^/]*$", "", n); sub(".*/", "", n); all[n] += $(NF-1); hit[n] += $(NF-1) * ($NF > 0) }
             END { for (n in all) if (hit[n]) printf "%s: %s %.0f %%\n", name, n, 100 * hit[n] / all[n] }' fuzz.cover
-        rm fuzz.cover
     done
+    [ -z "$failed" ] || { echo "failed:$failed"; exit 1; }
 
 # Our speed beside others' or another build's, in one run: just bench -only stdio -against OLD
 bench *ARGS:

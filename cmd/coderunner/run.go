@@ -118,6 +118,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	first := firstSignal{shown: []*stream{stdout, stderr}}
 	req.Signals = &first.Signals
 	defer onSignal(first.take)()
+	cfg.Overrun = func(memory bool) { o.overrun(memory, cfg.Limits, &first, stdout, stderr) }
 	open := trace.Begin("open the runner")
 	b, err := cfg.open(req.Language, newLogger(zap.WarnLevel))
 	open()
@@ -146,6 +147,17 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		}
 	}
 	return o.show(out, cfg.Limits, &first, stdout, stderr)
+}
+
+// overrun ends this process, in which a program does not stop at its limits.
+func (o runOptions) overrun(memory bool, limits runners.Limits, first *firstSignal, stdout, stderr *stream) {
+	out := &runners.Outcome{Status: runners.TimedOut, ExitCode: 128 + int(syscall.SIGKILL), Packages: []runners.Package{},
+		Error: &runners.Error{Type: "Timeout", Message: "the program did not stop when it was told to, and was ended with its process"}}
+	if memory {
+		out.Status, out.Error = runners.OutOfMemory, limits.WithDefaults().Exceeded(runners.OutOfMemory)
+	}
+	_ = o.show(out, limits, first, stdout, stderr)
+	os.Exit(out.CommandExitCode())
 }
 
 // show prints what is left to print of an outcome, and returns the error that has its

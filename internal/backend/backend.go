@@ -189,6 +189,7 @@ func (b *Backend) openPython() error {
 		NPMRegistry: b.cfg.NPMRegistry,
 		MaxIdle:     b.cfg.Ahead,
 		Guests:      b.guests,
+		Overrun:     b.cfg.Overrun,
 		Compile:     compiling.Compile,
 		Log:         b.cfg.Log.Named("python"),
 	})

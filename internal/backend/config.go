@@ -28,6 +28,10 @@ type Config struct {
 	// time; 0: they run in this one.
 	Workers int
 
+	// Overrun, if not nil, ends this process when a program that runs in it does not end at
+	// its limits.
+	Overrun func(memory bool)
+
 	CacheDir  string // "": in the user's cache directory
 	CacheSize int64  // bytes; 0: no limit
 	Bundle    string // directory of a cache whose entries are copied, and which is not written; "": none

@@ -308,18 +308,17 @@ func (i *Interceptor) Save(name string, tools json.RawMessage) error {
 
 // Replay has programs answered from a recording.
 func (i *Interceptor) Replay(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return fmt.Errorf("read the recording: %w", err)
-	}
-	defer f.Close()
-	var b []byte
-	info, err := f.Stat()
-	if err == nil && info.Size() <= maxFile {
-		b, err = io.ReadAll(io.LimitReader(f, maxFile+1))
-	}
-	if err == nil && max(info.Size(), int64(len(b))) > maxFile {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular(): // it may have no end
+		err = errors.New("it is not a regular file")
+	case info.Size() > maxFile:
 		err = errors.New("it is too long")
+	}
+	var b []byte
+	if err == nil {
+		b, err = os.ReadFile(name)
 	}
 	if err == nil {
 		i.replay, err = parseRecording(b)

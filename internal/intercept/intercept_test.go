@@ -297,8 +297,10 @@ func TestBadRecordings(t *testing.T) {
 	if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, maxFile+1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := (&Interceptor{}).Replay(name); err == nil || !strings.Contains(err.Error(), "too long") {
-		t.Errorf("a file of more than a gigabyte: %v", err)
+	for name, want := range map[string]string{name: "too long", os.DevNull: "not a regular file", t.TempDir(): "not a regular file", name + "x": "not exist"} {
+		if err := (&Interceptor{}).Replay(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
 	}
 }
 

@@ -1,8 +1,12 @@
 package session_test
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -105,5 +109,23 @@ func TestLinks(t *testing.T) {
 	}
 	if len(out.Files) != 7 {
 		t.Errorf("links that are not kept: %v", out.Files)
+	}
+}
+
+// TestOthersDirectory refuses a directory in which another user of the machine could have
+// made the sessions.
+func TestOthersDirectory(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes do not say who may write here")
+	}
+	for _, sub := range []string{".", "default"} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, sub)
+		if err := errors.Join(os.MkdirAll(name, 0o700), os.Chmod(name, 0o777|fs.ModeSticky)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := session.Open(session.Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "everybody can write to "+name) {
+			t.Errorf("%s: %v", sub, err)
+		}
 	}
 }

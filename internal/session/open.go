@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -68,10 +69,15 @@ func ownDir(path string) (bool, error) {
 		return false, nil
 	case err != nil:
 		return false, err
-	case !info.IsDir() || info.Mode().Perm()&0o022 != 0:
+	case !info.IsDir() || othersWrite(info, 0o022):
 		return false, fmt.Errorf("%s is not a directory that only its owner can change: remove it", path)
 	}
 	return true, nil
+}
+
+// othersWrite reports whether one of the mode's bits lets others write. Windows has none.
+func othersWrite(info fs.FileInfo, bits fs.FileMode) bool {
+	return runtime.GOOS != "windows" && info.Mode().Perm()&bits != 0
 }
 
 // clean removes what a call left whose process was killed.

@@ -41,6 +41,7 @@ package session
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -150,6 +151,11 @@ func Open(o Options) (*Store, error) {
 	dir, err := filepath.Abs(filepath.Join(o.Dir, o.Namespace))
 	if err != nil {
 		return nil, fmt.Errorf("open sessions: %w", err)
+	}
+	for _, name := range []string{filepath.Dir(dir), dir} {
+		if info, err := os.Stat(name); err == nil && othersWrite(info, 0o002) {
+			return nil, fmt.Errorf("open sessions: everybody can write to %s, and so bring sessions; hint: chmod o-w it, or set CODE_RUNNER_SESSION_DIR to a directory of your own", name)
+		}
 	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()

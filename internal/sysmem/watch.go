@@ -34,22 +34,24 @@ func watch(more int, most int64) int {
 
 const (
 	besides  = 16 << 20 // bytes that the host's heap may grow by besides the limit
+	further  = 32 << 20 // bytes more until the programs are ended with the host's process
 	fillRate = 8 << 20  // bytes that it may grow by in a millisecond
 	lookAt   = 50 * time.Millisecond
 )
 
-// Watch calls over, once, when the heap has grown by more than limit bytes: what a program
-// holds that is written in Go, and nobody has charged it for. Where there are several programs
-// that is none of them's in particular, and nothing is called. Stop ends it, and returns by how
-// much the heap has grown at most, as far as it was looked at.
-func Watch(limit int64, over func()) (stop func() int64) {
+// Watch calls over when the heap has grown by more than limit bytes, and again, for the last
+// time, when it grows on: what a program holds that is written in Go, and nobody has charged it
+// for. Where there are several programs that is none of them's in particular, and nothing is
+// called. Stop ends it, and returns by how much the heap has grown at most, as far as it was
+// looked at.
+func Watch(limit int64, over func(again bool)) (stop func() int64) {
 	before := Heap()
 	watch(1, before+limit)
 	var peak atomic.Int64
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for room := limit; ; room = limit + besides - peak.Load() {
+		for most, room := limit+besides, limit; ; room = most - peak.Load() {
 			select {
 			case <-end:
 				return
@@ -57,10 +59,15 @@ func Watch(limit int64, over func()) (stop func() int64) {
 			}
 			grown := Heap() - before
 			peak.Store(max(peak.Load(), grown))
-			if grown > limit+besides && watch(0, 0) == 1 {
-				over()
+			if grown <= most || watch(0, 0) != 1 {
+				continue
+			}
+			again := most > limit+besides
+			over(again)
+			if again {
 				return
 			}
+			most += further
 		}
 	}()
 	return func() int64 {

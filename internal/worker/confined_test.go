@@ -25,6 +25,7 @@ import (
 	"coderunner/pyodide/dylink/dylinktest"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/pyodide/snapshot"
+	"coderunner/pyodide/wasmbin"
 	"coderunner/runners"
 	"coderunner/runners/python"
 	"coderunner/runners/python/install"
@@ -42,7 +43,11 @@ func TestConfined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := worker.NewPool(worker.Options{Cache: c, Local: p.Local(), Max: 1, Log: log})
+	compiled := 0
+	pool := worker.NewPool(worker.Options{Cache: c, Local: p.Local(), Max: 1, Log: log, Compile: func(ctx context.Context, dir string, _ int64) error {
+		compiled++
+		return pyodide.BuildLibrary(ctx, dir)
+	}})
 	t.Cleanup(func() {
 		pool.Close()
 		if err := p.Close(); err != nil {
@@ -91,6 +96,15 @@ func TestConfined(t *testing.T) {
 		} else if name != "ends" && !errors.Is(err, pyodide.ErrUnfit) {
 			t.Errorf("%s: %v, want %v", name, err, pyodide.ErrUnfit)
 		}
+	}
+	large := wasmbin.AppendSection(dylinktest.Library(), wasmbin.SecCustom, wasmbin.AppendName(nil, "padding"), make([]byte, 8<<10))
+	_, _, err = pool.Build(t.Context(), resolver.Sdist{Filename: "probe-1.0.tar.gz", Data: sdist(t, "probe-1.0", map[string]string{
+		"pyproject.toml": "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n",
+		"backend.py":     "import ctypes, os\nctypes.CDLL(os.path.abspath('own.so'))\n" + backend,
+		"own.so":         string(large), "probe.py": "",
+	})})
+	if err != nil || compiled != 1 {
+		t.Errorf("a build that loads a library of its own, which was compiled %d times: %v", compiled, err)
 	}
 	_, _, err = pool.Build(t.Context(), resolver.Sdist{Filename: "junk-1.0.tar.gz", Data: []byte("junk")})
 	if failed, ok := errors.AsType[*resolver.BuildError](err); !ok || !strings.Contains(failed.Reason, "ReadError") {

@@ -16,46 +16,38 @@ import (
 
 // failure is an error as plain data: what those who get it look for.
 type failure struct {
-	Text      string
-	Errno     syscall.Errno
-	Timeout   bool
-	NotFound  bool // a name
-	Refused   bool
-	Flag      string
-	Missing   []runners.PackageError `json:",omitempty"`
-	Tool      *runners.ToolError     `json:",omitempty"`
-	Argument  string
-	Cancelled bool
-	Budget    bool // pyodide.ErrBudget
-	Lacks     bool // pyodide.ErrNotPrepared
-	NotExist  bool // fs.ErrNotExist
-	EOF       bool
-	Unfit     bool   // pyodide.ErrUnfit
-	Build     string // the reason of a resolver.BuildError
+	Text     string
+	Is       []int // of sentinels
+	Errno    syscall.Errno
+	Timeout  bool
+	NotFound bool    // a name
+	Flag     *string // of a refusal by the policy
+	Missing  *runners.NotInstalledError
+	Tool     *runners.ToolError
+	Request  *runners.RequestError
+	Build    *resolver.BuildError
 }
 
+// sentinels are the errors that are looked for by what they are.
+var sentinels = []error{pyodide.ErrBudget, pyodide.ErrNotPrepared, pyodide.ErrUnfit, fs.ErrNotExist, io.EOF}
+
 func encodeError(err error) any {
-	f := failure{Text: err.Error(), Budget: errors.Is(err, pyodide.ErrBudget), Lacks: errors.Is(err, pyodide.ErrNotPrepared),
-		NotExist: errors.Is(err, fs.ErrNotExist), EOF: errors.Is(err, io.EOF), Unfit: errors.Is(err, pyodide.ErrUnfit)}
+	f := failure{Text: err.Error()}
+	for i, s := range sentinels {
+		if errors.Is(err, s) {
+			f.Is = append(f.Is, i)
+		}
+	}
 	errors.As(err, &f.Errno)
 	var timeout interface{ Timeout() bool }
 	f.Timeout = errors.As(err, &timeout) && timeout.Timeout()
 	var dns *net.DNSError
 	f.NotFound = errors.As(err, &dns) && dns.IsNotFound
-	var flag interface{ Flag() string }
-	if f.Refused = errors.As(err, &flag); f.Refused {
-		f.Flag = flag.Flag()
+	var refused interface{ Flag() string }
+	if errors.As(err, &refused) {
+		f.Flag = new(refused.Flag())
 	}
-	f.Tool, _ = errors.AsType[*runners.ToolError](err)
-	if m, ok := errors.AsType[*runners.NotInstalledError](err); ok {
-		f.Missing = m.Packages
-	}
-	if r, ok := errors.AsType[*runners.RequestError](err); ok {
-		f.Argument, f.Text = r.Argument, r.Message
-	}
-	if b, ok := errors.AsType[*resolver.BuildError](err); ok {
-		f.Build = b.Reason
-	}
+	_ = errors.As(err, &f.Tool) || errors.As(err, &f.Missing) || errors.As(err, &f.Request) || errors.As(err, &f.Build)
 	return f
 }
 
@@ -65,15 +57,15 @@ func decodeError(b []byte) error {
 		return fmt.Errorf("an error of another process cannot be read: %w", err)
 	}
 	switch {
-	case len(f.Missing) > 0:
-		return &runners.NotInstalledError{Packages: f.Missing}
+	case f.Missing != nil && len(f.Missing.Packages) > 0:
+		return f.Missing
 	case f.Tool != nil:
 		return f.Tool
-	case f.Argument != "":
-		return &runners.RequestError{Argument: f.Argument, Message: f.Text}
-	case f.Build != "":
-		return &resolver.BuildError{Reason: f.Build}
-	case f.Refused:
+	case f.Request != nil:
+		return f.Request
+	case f.Build != nil:
+		return f.Build
+	case f.Flag != nil:
 		return refusal{f}
 	}
 	return remoteError{f}
@@ -87,11 +79,9 @@ func (e remoteError) Timeout() bool   { return e.f.Timeout }
 func (e remoteError) Temporary() bool { return false }
 
 func (e remoteError) Unwrap() (list []error) {
-	for err, is := range map[error]bool{
-		pyodide.ErrBudget: e.f.Budget, pyodide.ErrNotPrepared: e.f.Lacks, fs.ErrNotExist: e.f.NotExist, io.EOF: e.f.EOF, pyodide.ErrUnfit: e.f.Unfit,
-	} {
-		if is {
-			list = append(list, err)
+	for _, i := range e.f.Is {
+		if i >= 0 && i < len(sentinels) {
+			list = append(list, sentinels[i])
 		}
 	}
 	if e.f.Errno != 0 {
@@ -107,4 +97,4 @@ func (e remoteError) Unwrap() (list []error) {
 type refusal struct{ f failure }
 
 func (e refusal) Error() string { return e.f.Text }
-func (e refusal) Flag() string  { return e.f.Flag }
+func (e refusal) Flag() string  { return *e.f.Flag }

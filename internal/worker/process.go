@@ -156,8 +156,12 @@ func (w *worker) serve(ctx context.Context, method uint8, body []byte) (any, *os
 		dirs, err := (*install)(ctx, texts)
 		return dirs, nil, err
 	}
-	if method != callFind && method != callBase && method != callRuntime && (method != callLibrary || !w.confined.Load()) {
-		return nil, nil, fmt.Errorf("there is no call %d", method)
+	switch method {
+	case callFind, callBase, callRuntime:
+	default:
+		if method != callLibrary && method != callCompile || !w.confined.Load() {
+			return nil, nil, fmt.Errorf("there is no call %d", method)
+		}
 	}
 	s := &served{w: w, ctx: ctx}
 	return s.serve(ctx, method, body)

@@ -42,21 +42,18 @@ func (r Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome,
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
-	if req.Language == runners.Python { // whoever waits for it sees the progress
-		if _, err := r.Pool.o.Local.Runtime(ctx, req.Progress); err != nil {
-			if ctx.Err() != nil {
-				return runners.CancelledOutcome(), nil
-			}
-			return nil, err
-		}
+	var err error // whoever waits for the runtime sees the progress
+	if g, ok := r.Runner.(preparer); ok {
+		err = g.Prepare(ctx, req.Progress)
+	} else if req.Language == runners.Python {
+		_, err = r.Pool.o.Local.Runtime(ctx, req.Progress)
 	}
-	if g, ok := r.Runner.(preparer); ok { // likewise
-		if err := g.Prepare(ctx, req.Progress); err != nil {
-			if ctx.Err() != nil {
-				return runners.CancelledOutcome(), nil
-			}
-			return nil, err
-		}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return runners.CancelledOutcome(), nil
+	default:
+		return nil, err
 	}
 	waited := time.Since(begun)
 	o, ok, err := r.Pool.Run(ctx, req)

@@ -181,7 +181,7 @@ func (s *served) prepare(ctx context.Context, q prepare) (*resolver.Set, error) 
 }
 
 func (s *served) library(ctx context.Context, l library) (any, error) {
-	defer s.clock.Hold()()
+	defer s.holdCompiling()()
 	held, cancel := s.hold(ctx)
 	defer cancel()
 	return nil, s.w.p.o.Local.Library(held, l.Name, l.Bytes)
@@ -194,7 +194,7 @@ func (s *served) compile(ctx context.Context, c compile) (any, error) {
 	return nil, s.w.compile(ctx, c)
 }
 
-// maxCompiling bounds the time in which compiling what a program brings does not count as the
+// maxCompiling bounds the time in which compiling what a worker sends does not count as the
 // program's.
 const maxCompiling = 2 * time.Minute
 

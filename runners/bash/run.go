@@ -343,7 +343,7 @@ func (j *job) run(ctx context.Context) (status kernel.Status, failure, err error
 	j.shell.Keep = j.req.Session != nil
 	j.shell.Typed = j.shell.Keep && j.req.Terminal
 	defer j.req.Signals.Pass(func(s syscall.Signal) { main.Signal(kernel.Signal(s)) })()
-	unwatch := sysmem.Watch(j.req.Limits.Memory, func() { j.Kernel.Fail(kernel.ErrMemory) })
+	unwatch := sysmem.Watch(j.req.Limits.Memory, j.Kernel.OverMemory)
 	defer func() { j.peak = max(unwatch(), j.FS.Peak()) }()
 	status, err = main.Run(ctx, j.main.Program)
 	if err == nil && status.Signal() == 0 {

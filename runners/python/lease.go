@@ -49,7 +49,7 @@ func (j *job) newProcesses() error {
 	if err != nil {
 		return err
 	}
-	j.procs, err = process.New(files.Clone(j.req.Limits.Memory), j.r.log, j.r.cfg.Guests, nil)
+	j.procs, err = process.New(files.Clone(j.req.Limits.Memory), j.r.log, j.r.cfg.Guests, nil, j.r.cfg.Overrun)
 	return err
 }
 

@@ -67,7 +67,7 @@ func (r *Runner) Machine(ctx context.Context, o MachineOptions) (m *Machine, err
 		return nil, err
 	}
 	m = &Machine{r: r, o: o, ctx: ctx, FS: files.Clone(o.Request.Limits.WithDefaults().Memory)}
-	if m.procs, err = process.New(m.FS, r.log, r.cfg.Guests, m.missing); err != nil {
+	if m.procs, err = process.New(m.FS, r.log, r.cfg.Guests, m.missing, r.cfg.Overrun); err != nil {
 		return nil, err
 	}
 	m.procs.Hold = o.Hold

@@ -97,6 +97,9 @@ type Config struct {
 	// Guests are other languages, which processes start as commands; nil: there are none.
 	Guests process.Guests
 
+	// Overrun, if not nil, ends this process: see [kernel.Options].
+	Overrun func(memory bool)
+
 	// MaxIdle bounds the idle interpreters, see [pyodide.Config].
 	MaxIdle int
 

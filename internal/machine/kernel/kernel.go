@@ -70,6 +70,11 @@ type Options struct {
 	// Panicked, if not nil, is called with a panic that ended a process, and its stack.
 	Panicked func(error)
 
+	// Overrun, if not nil, is called when programs that were told to end go on for seconds,
+	// or take far more memory: only the end of the host's process stops what ignores its
+	// context.
+	Overrun func(memory bool)
+
 	// Admit, if not nil, is asked before a child runs a built-in program. Its error, which
 	// wraps an [abi.Errno], is that of Start; undo is called if the child does not start
 	// after all.
@@ -105,6 +110,7 @@ type Kernel struct {
 	lookup   func(string) (Program, bool)
 	formats  map[string]string
 	panicked func(error)
+	overrun  func(memory bool)
 	admit    func(string) (func(), error)
 	room     func() int
 	missing  func(name string) bool
@@ -126,7 +132,7 @@ type Kernel struct {
 // of [MakeDirs]. Where there is a directory /proc, it shows the processes.
 func New(o Options) (*Kernel, error) {
 	k := &Kernel{
-		fs: o.FS, lookup: o.Lookup, formats: o.Formats, panicked: o.Panicked, admit: o.Admit, room: o.Room, missing: o.Missing, connect: o.Connect, max: cmp.Or(o.MaxProcesses, defaultProcesses),
+		fs: o.FS, lookup: o.Lookup, formats: o.Formats, panicked: o.Panicked, overrun: o.Overrun, admit: o.Admit, room: o.Room, missing: o.Missing, connect: o.Connect, max: cmp.Or(o.MaxProcesses, defaultProcesses),
 		began: time.Now(), processes: map[int]*Process{}, last: firstPID, values: context.Background(),
 	}
 	if k.lookup == nil {
@@ -279,7 +285,9 @@ func (k *Kernel) End() (left int) {
 	k.ended = true
 	k.mu.Unlock()
 	left = k.killAll()
+	ended := k.overruns()
 	k.running.Wait()
+	ended()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for pid, p := range k.processes {
@@ -289,6 +297,28 @@ func (k *Kernel) End() (left int) {
 	}
 	k.ended, k.failure = false, nil
 	return left
+}
+
+// OverMemory is for whoever watches what the processes have of the host's memory: it fails all
+// with [ErrMemory]; when they take more again, that is an overrun.
+func (k *Kernel) OverMemory(again bool) {
+	switch {
+	case !again:
+		k.Fail(ErrMemory)
+	case k.overrun != nil:
+		k.overrun(true)
+	}
+}
+
+// overrunGrace is how long a program may go on once it was told to end.
+const overrunGrace = 5 * time.Second
+
+// overruns reports an overrun unless ended is called in time.
+func (k *Kernel) overruns() (ended func() bool) {
+	if k.overrun == nil {
+		return func() bool { return true }
+	}
+	return time.AfterFunc(overrunGrace, func() { k.overrun(errors.Is(k.Failure(), ErrMemory)) }).Stop
 }
 
 func (k *Kernel) killAll() (killed int) {

@@ -170,7 +170,15 @@ func (p *Process) Run(ctx context.Context, program Program) (Status, error) {
 	p.k.mu.Lock()
 	p.k.values = context.WithoutCancel(ctx)
 	p.k.mu.Unlock()
-	p.run(p.begin(ctx))
+	ctx = p.begin(ctx)
+	returned := make(chan struct{})
+	told := context.AfterFunc(ctx, func() {
+		defer p.k.overruns()()
+		<-returned
+	})
+	p.run(ctx)
+	told()
+	close(returned)
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()
 	p.k.removeLocked(p.pid, p)

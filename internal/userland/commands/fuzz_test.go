@@ -112,6 +112,7 @@ func FuzzPatch(f *testing.F) {
 			f.Add(string(file.Data))
 		}
 	}
+	f.Add("--- a\n+++ a\n@@ -9223372036854775807,1 +1 @@\n-x\n+y\n")
 	f.Add("2,3c2\n< two\n< three\n---\n> x\n")
 	f.Fuzz(func(t *testing.T, diff string) { try(t, diff, "patch", "a") })
 }

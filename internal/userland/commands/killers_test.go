@@ -112,7 +112,7 @@ func TestKillers(t *testing.T) {
 // killer runs a line for at most some seconds, after which it must end soon.
 func killer(t *testing.T, line, says string) {
 	m := newMachine(t)
-	defer sysmem.Watch(256<<20, func() { m.k.Fail(kernel.ErrMemory) })()
+	defer sysmem.Watch(256<<20, m.k.OverMemory)()
 	var stderr bytes.Buffer
 	file := func(w io.Writer) *memfs.File {
 		return m.fs.NewFile(memfs.NewOutput("output", w), abi.O_WRONLY, abi.S_IFIFO|0o600)

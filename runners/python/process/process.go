@@ -113,9 +113,9 @@ func NewFiles(p runners.Policy, bin fs.FS) (*memfs.FS, error) {
 	return fsys, err
 }
 
-// New returns a table of processes on files of their own. Missing is as in
+// New returns a table of processes on files of their own. Missing and overrun are as in
 // [kernel.Options].
-func New(files *memfs.FS, log *zap.Logger, g Guests, missing func(name string) bool) (*Table, error) {
+func New(files *memfs.FS, log *zap.Logger, g Guests, missing func(name string) bool, overrun func(memory bool)) (*Table, error) {
 	c := &Table{FS: files, log: log, guests: g}
 	c.program.Store(&Program{})
 	var err error
@@ -123,7 +123,7 @@ func New(files *memfs.FS, log *zap.Logger, g Guests, missing func(name string) b
 	if g != nil {
 		formats = g.Formats()
 	}
-	c.Kernel, err = kernel.New(kernel.Options{FS: files, Lookup: c.lookup, Formats: formats, Missing: missing, Room: c.room, Admit: c.admit, Connect: c.connect, Panicked: func(err error) {
+	c.Kernel, err = kernel.New(kernel.Options{FS: files, Lookup: c.lookup, Formats: formats, Missing: missing, Room: c.room, Admit: c.admit, Connect: c.connect, Overrun: overrun, Panicked: func(err error) {
 		c.log.Error("a process panicked", zap.Error(err))
 	}})
 	return c, err
@@ -244,7 +244,7 @@ func (c *Table) Run(ctx context.Context, limit time.Duration, run func(ctx conte
 	whole, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	begun := time.Now()
-	unwatch := sysmem.Watch(int64(c.program.Load().Memory), func() { c.Kernel.Fail(kernel.ErrMemory) })
+	unwatch := sysmem.Watch(int64(c.program.Load().Memory), c.Kernel.OverMemory)
 	replaced := func() bool { return false } // stops the limit of what takes the program's place
 	status, _ := c.Main.Run(whole, func(ctx context.Context, _ *kernel.Process) int {
 		if res, err = run(ctx); err != nil {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"iter"
 )
@@ -11,7 +12,7 @@ type Lines struct {
 	c       *Call
 	R       *bufio.Reader
 	Delim   byte
-	long    []byte // holds a line that is longer than r's buffer
+	long    bytes.Buffer // holds a line that is longer than r's buffer; it doubles, append leaves garbage of five times the line
 	charged int64
 	Whole   bool  // the last line ended with the delimiter
 	Err     error // other than the end of the input
@@ -34,20 +35,20 @@ func (c *Call) Lines(r io.Reader, delim byte) *Lines {
 func (l *Lines) Next() ([]byte, bool) {
 	line, err := l.R.ReadSlice(l.Delim)
 	if err == bufio.ErrBufferFull {
-		l.long = l.long[:0]
+		l.long.Reset()
 		for err == bufio.ErrBufferFull {
-			if need := int64(2 * (len(l.long) + len(line))); need > l.charged {
+			if need := int64(2 * (l.long.Len() + len(line))); need > l.charged {
 				if e := l.c.Reserve(need - l.charged); e != nil {
 					l.Err = e
 					return nil, false
 				}
 				l.charged = need
 			}
-			l.long = append(l.long, line...)
+			l.long.Write(line)
 			line, err = l.R.ReadSlice(l.Delim)
 		}
-		l.long = append(l.long, line...)
-		line = l.long
+		l.long.Write(line)
+		line = l.long.Bytes()
 	}
 	l.Whole = err == nil
 	if l.Whole {

@@ -82,13 +82,19 @@ func patchName(s string) string {
 	return strings.TrimRight(name, " \r")
 }
 
+// lineNumber parses a line's number, or how many lines there are.
+func lineNumber(s string) (int, error) {
+	n, err := strconv.ParseInt(s, 10, 32) // sums of several do not overflow
+	return int(n), err
+}
+
 func patchRange(s string) (at, count int, ok bool) {
 	a, b, has := strings.Cut(s, ",")
-	at, err := strconv.Atoi(a)
+	at, err := lineNumber(a)
 	count = 1
 	if has {
 		var err2 error
-		if count, err2 = strconv.Atoi(b); err2 != nil {
+		if count, err2 = lineNumber(b); err2 != nil {
 			return 0, 0, false
 		}
 	}
@@ -163,11 +169,11 @@ func normalHunk(lines [][]byte) (h patchHunk, n int, ok bool) {
 	}
 	bounds := func(s string) (lo, count int, ok bool) {
 		a, b, two := strings.Cut(s, ",")
-		lo, err := strconv.Atoi(a)
+		lo, err := lineNumber(a)
 		hi := lo
 		if two {
 			var err2 error
-			hi, err2 = strconv.Atoi(b)
+			hi, err2 = lineNumber(b)
 			ok = err2 == nil
 		}
 		return lo, hi - lo + 1, err == nil && hi >= lo && (ok || !two)

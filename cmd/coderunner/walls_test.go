@@ -1,0 +1,102 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+
+	"coderunner/internal/sample"
+)
+
+// anonymous is what a process has written to and no file has, in kilobytes.
+var anonymous = regexp.MustCompile(`RssAnon:\s+(\d+)`)
+
+// most watches the memory of the server's workers, in bytes, until stop is called.
+func (s *httpServer) most(t *testing.T) (stop func() int64) {
+	var peak atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	var watcher sync.WaitGroup
+	watcher.Go(func() {
+		for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+			for _, pid := range s.workers() {
+				status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have ended
+				if m := anonymous.FindSubmatch(status); m != nil {
+					kb, _ := strconv.ParseInt(string(m[1]), 10, 64)
+					peak.Store(max(peak.Load(), kb<<10))
+				}
+			}
+		}
+	})
+	return func() int64 {
+		cancel()
+		watcher.Wait()
+		return peak.Load()
+	}
+}
+
+// TestWalls has a client run what would end or fill its server, a program each file of
+// testdata/walls.txtar, while another one calls it all the time: each call of both has an
+// answer, and the memory limit holds.
+func TestWalls(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the runtimes")
+	}
+	const limit, beside = 256 << 20, 128 << 20 // a busy machine looks late
+	s := startHTTP(t, []string{"CODE_RUNNER_OFFLINE=1", "CODE_RUNNER_MEMORY=256MiB", "CODE_RUNNER_SESSION_DIR=" + t.TempDir(),
+		"CODE_RUNNER_HTTP_TOKEN=evil=token-1-of-32-random-characters!,good=token-2-of-32-random-characters!"})
+	evil, good := &httpClient{url: s.url, token: "token-1-of-32-random-characters!"}, &httpClient{url: s.url, token: "token-2-of-32-random-characters!"}
+	if err := errors.Join(evil.hello(t.Context()), good.hello(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var neighbour sync.WaitGroup
+	calls := 0
+	neighbour.Go(func() {
+		for ; ctx.Err() == nil; calls++ {
+			for language, code := range map[string]string{"python": "6 * 7", "bash": "echo $((6 * 7))"} {
+				text, err := good.call(t.Context(), "run_code", map[string]any{"language": language, "code": code, "timeout_seconds": 60})
+				if err != nil || !strings.Contains(text, "42") {
+					t.Errorf("the neighbour: %q, %v", text, err)
+					return
+				}
+			}
+		}
+	})
+	defer func() {
+		stop()
+		neighbour.Wait()
+		t.Logf("the neighbour had %d answers", 2*calls)
+	}()
+	programs, err := txtar.ParseFile("testdata/walls.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range sample.Of(t, 8, programs.Files) {
+		language := map[string]string{".sh": "bash", ".py": "python"}[filepath.Ext(f.Name)]
+		t.Run(f.Name, func(t *testing.T) {
+			most := s.most(t)
+			text, err := evil.call(t.Context(), "run_code", map[string]any{"language": language, "code": string(f.Data), "timeout_seconds": 2})
+			if err != nil || text == "" || strings.Contains(text, "panic") || strings.Contains(text, "exceeded what it can do") {
+				t.Errorf("%s\n%v", text, err)
+			}
+			peak := most()
+			if peak > limit+beside {
+				t.Errorf("a worker had %d MiB", peak>>20)
+			}
+			t.Logf("%d MiB, %.100q", peak>>20, text)
+		})
+	}
+}
