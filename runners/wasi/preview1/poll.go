@@ -42,41 +42,31 @@ func pollOneoff(c call) abi.Errno {
 	if n == 0 || n > maxSubscriptions {
 		return abi.EINVAL
 	}
-	in, ok := c.mem.Bytes(c.u32(0), n*subscriptionSize)
-	out, ok2 := c.mem.Bytes(c.u32(1), n*eventSize)
-	if _, ok3 := c.mem.Bytes(c.u32(3), 4); !ok || !ok2 || !ok3 {
-		return abi.EFAULT
-	}
+	in, out := c.to(0, n*subscriptionSize), c.to(1, n*eventSize)
+	c.to(3, 4)
 	list := make([]subscription, 0, n)
 	for ; len(in) > 0; in = in[subscriptionSize:] {
-		s, errno := c.subscription(in)
-		if errno != abi.OK {
-			return errno
-		}
-		list = append(list, s)
+		list = append(list, c.subscription(in))
 	}
 	begun := time.Now()
 	_, _ = c.waiting(func(ctx context.Context) (int, abi.Errno) { return 0, await(ctx, list) })
 	passed := time.Since(begun)
-	count := uint32(0)
+	count := 0
 	for _, s := range list {
 		if s.ready(passed) {
 			s.put(out[count*eventSize:])
 			count++
 		}
 	}
-	return c.result(3, count, abi.OK)
+	return c.put32(3, count)
 }
 
-func (c call) subscription(b []byte) (subscription, abi.Errno) {
+func (c call) subscription(b []byte) subscription {
 	s := subscription{userdata: le.Uint64(b), tag: b[8]}
 	switch s.tag {
 	case tagClock:
 		const absolute = 1
-		now, errno := c.clock(le.Uint32(b[16:]))
-		if errno != abi.OK {
-			return s, errno
-		}
+		now := c.clock(le.Uint32(b[16:]))
 		timeout := le.Uint64(b[24:])
 		if s.after = time.Duration(min(timeout, math.MaxInt64)); le.Uint16(b[40:])&absolute != 0 {
 			s.after -= now
@@ -88,9 +78,9 @@ func (c call) subscription(b []byte) (subscription, abi.Errno) {
 			s.errno = abi.EBADF
 		}
 	default:
-		return s, abi.EINVAL
+		panic(abi.EINVAL)
 	}
-	return s, abi.OK
+	return s
 }
 
 // events are what makes the subscription ready.
