@@ -55,7 +55,11 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			}
 			report.Apply(o, req.Limits)
 		}, Continued: func() *runners.Continued { return report.Continued }}
-		m.Args = append(m.Args, r.lang.Args(name, req.Args, req.Session != nil)...)
+		if r.lang.Args != nil {
+			m.Args = append(m.Args, r.lang.Args(name, req.Args, req.Session != nil)...)
+		} else {
+			m.Args = append(append(m.Args, name), req.Args...)
+		}
 		if r.lang.Run != nil {
 			m.Program = r.guests.program(r.lang, report)
 		}

@@ -18,6 +18,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/internal/fetch"
 	"coderunner/pyodide"
@@ -47,6 +49,7 @@ type Module struct {
 	Package func() fetch.NPMPackage
 	File    string              // of the package
 	Imports func() hostfn.Table // besides WASI's; nil: none
+	Absent  string              // what a program is told that needs an import which is in no table
 	Archive string              // a tar archive of the package, which Code.Files has; "": none
 }
 
@@ -96,6 +99,7 @@ type Code struct {
 	key      string            // changes whenever memory of an instance means something else
 	globals  []string          // the exports of what is part of an instance's state
 	begun    images
+	weight   int // of a program's, in bytes
 
 	Files fs.FS // of the module's archive; nil: it has none
 }
@@ -126,30 +130,11 @@ func (e *Engine) Open(ctx context.Context, m *Module, progress runners.ProgressF
 	return code, nil
 }
 
-// loader returns a loader whose modules have WASI and the imports of a table: two languages
-// may mean different things by one name.
-func newLoader(ctx context.Context, imports hostfn.Table) (*codestore.Loader, error) {
-	l, err := codestore.NewLoader(context.WithoutCancel(ctx))
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range []hostfn.Table{preview1.Rows(), imports} {
-		if err := t.Instantiate(context.WithoutCancel(ctx), l.Runtime()); err != nil {
-			return nil, errors.Join(err, l.Close(context.Background()))
-		}
-	}
-	return l, nil
-}
-
 // kinds are those of CPython, whose entries of the versions in force are not evicted.
 var kinds = codestore.Kinds{Stub: "module", Code: "machine-code"}
 
 func (e *Engine) open(ctx context.Context, m *Module, progress runners.ProgressFunc) (_ *Code, err error) {
-	var imports hostfn.Table
-	if m.Imports != nil {
-		imports = m.Imports()
-	}
-	l, err := newLoader(ctx, imports)
+	l, err := codestore.NewLoader(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +163,38 @@ func (e *Engine) open(ctx context.Context, m *Module, progress runners.ProgressF
 		wasm, _, err := e.rewritten(ctx, m, progress)
 		return wasm, err
 	})
+	if err == nil {
+		err = m.table(c.compiled).Instantiate(context.WithoutCancel(ctx), l.Runtime())
+	}
 	return c, err
+}
+
+// table returns WASI's functions and the module's own. What is in neither ends the program.
+func (m *Module) table(c wazero.CompiledModule) hostfn.Table {
+	t := preview1.Rows()
+	if m.Imports != nil {
+		t = append(t, m.Imports()...)
+	}
+	for _, f := range c.ImportedFunctions() {
+		module, name, _ := f.Import()
+		if slices.ContainsFunc(t, func(r hostfn.Row) bool { return r.Module == module && r.Name == name }) {
+			continue
+		}
+		text := cmp.Or(m.Absent, fmt.Sprintf("there is no %s.%s here", module, name))
+		t = append(t, hostfn.Row{
+			Module: module, Name: name, Sig: letters(f.ParamTypes()) + ":" + letters(f.ResultTypes()), Args: strings.Repeat("arg ", len(f.ParamTypes())),
+			Source: m.File, Support: hostfn.Absent, Note: text, Fn: func(context.Context, []uint64) { panic(&Unsupported{text}) },
+		})
+	}
+	return t
+}
+
+// letters returns types as a row of a table has them.
+func letters(types []api.ValueType) (list string) {
+	for _, t := range types {
+		list += map[api.ValueType]string{api.ValueTypeI32: "i", api.ValueTypeI64: "j", api.ValueTypeF32: "f", api.ValueTypeF64: "d"}[t]
+	}
+	return list
 }
 
 // stored returns the files of the compiled module.

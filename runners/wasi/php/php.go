@@ -28,7 +28,6 @@ import (
 var Language = guest.Language{
 	Name: runners.PHP, Version: versions.PHPVersion, File: "main.php", Commands: []string{"php", "php-cgi"},
 	Module: &engine.Module{Name: "php", Package: versions.PHP, File: versions.PHPModule},
-	Args:   func(file string, args []string, _ bool) []string { return append([]string{file}, args...) },
 	Run:    run, Explain: explain,
 }
 
