@@ -28,7 +28,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -77,8 +76,6 @@ type Engine struct {
 	modules map[string]*opening // by the module's name
 	own     *own                // modules of programs; nil: there was none yet
 	keeper  *codestore.Loader   // of what others run; nil: nothing yet
-
-	compiled atomic.Bool // a module, since Prepare looked
 }
 
 // New returns an engine, which has nothing yet.
@@ -98,7 +95,7 @@ type Code struct {
 	data     []wasmbin.Segment // that instances begin with, if it is not in the module
 	key      string            // changes whenever memory of an instance means something else
 	globals  []string          // the exports of what is part of an instance's state
-	begun    images
+	begun    begun
 	weight   int // of a program's, in bytes
 
 	Files fs.FS // of the module's archive; nil: it has none
@@ -106,7 +103,7 @@ type Code struct {
 
 func (c *Code) close() error {
 	ctx := context.Background()
-	if i := c.begun.image; i != nil {
+	if i := c.begun.image.Load(); i != nil {
 		_ = i.file.Close() // it was only read
 	}
 	return errors.Join(c.compiled.Close(ctx), c.loader.Close(ctx), c.unmap())
@@ -160,7 +157,10 @@ func (e *Engine) open(ctx context.Context, m *Module, progress runners.ProgressF
 	closeFiles := c.unmap
 	c.unmap, c.data, c.globals = func() error { return errors.Join(closeFiles(), unmap()) }, opened.Data, strings.Fields(string(opened.Info))
 	c.compiled, err = l.LoadOr(ctx, opened, machine, func() ([]byte, error) {
-		wasm, _, err := e.rewritten(ctx, m, progress)
+		wasm, err := e.read(ctx, m, progress)
+		if err == nil {
+			wasm, _, err = rewritten(wasm, true)
+		}
 		return wasm, err
 	})
 	if err == nil {
@@ -199,22 +199,16 @@ func letters(types []api.ValueType) (list string) {
 
 // stored returns the files of the compiled module.
 func (e *Engine) stored(ctx context.Context, l *codestore.Loader, m *Module, progress runners.ProgressFunc) (stub, code string, err error) {
-	key := m.key()
 	build := func(ctx context.Context, dir string) error {
-		wasm, info, err := e.rewritten(ctx, m, progress)
-		if err != nil {
-			return err
-		}
-		parsed, err := wasmbin.Parse(wasm)
+		wasm, err := e.read(ctx, m, progress)
 		if err != nil {
 			return err
 		}
 		progress.Report(runners.Progress{Phase: "compile", Item: m.Name})
-		stub, data := detach(parsed)
-		return e.build(ctx, dir, codestore.Source{Whole: wasm, Stub: stub, Data: data, Info: []byte(strings.Join(info.Globals, "\n"))})
+		return e.build(ctx, dir, wasm, true)
 	}
 	err = e.asking(ctx, m.Name, func() error {
-		stub, code, err = l.Get(ctx, e.cfg.Files, kinds, key, build)
+		stub, code, err = l.Get(ctx, e.cfg.Files, kinds, m.key(), build)
 		return err
 	})
 	return stub, code, err
@@ -231,30 +225,6 @@ func (e *Engine) asking(ctx context.Context, name string, get func() error) erro
 		return err
 	}
 	return get()
-}
-
-// detach returns the stub module without the data that instances begin with, and the data:
-// writing it is most of the time of a start, for there is a library in it, and so is going
-// through many thousand segments that are empty. The data is nil, and in the module, if some
-// has no constant address or is not behind the other, or if the module runs while it is instantiated.
-func detach(m *wasmbin.Module) (stub []byte, data []wasmbin.Segment) {
-	active := func(d wasmbin.Data) bool { return d.Mode == wasmbin.Active }
-	end := uint32(0)
-	for _, d := range m.Data {
-		if !active(d) {
-			continue
-		}
-		at, ok := d.Offset.Eval32(func(uint32) (uint32, bool) { return 0, false })
-		if !ok || m.Start != wasmbin.NoFunc || at < end {
-			return m.Stub(nil), nil
-		}
-		end = at + uint32(len(d.Bytes))
-		data = append(data, wasmbin.Segment{Addr: at, Bytes: d.Bytes})
-	}
-	if len(data) == len(m.Data) {
-		m.Sections = slices.DeleteFunc(m.Sections, func(s wasmbin.Section) bool { return s.ID == wasmbin.SecData || s.ID == wasmbin.SecDataCount })
-	}
-	return m.Stub(active), data
 }
 
 // key changes whenever the module is compiled to something else. What is before "@" is what
@@ -275,25 +245,13 @@ func (e *Engine) fetched(ctx context.Context, m *Module, file string, progress r
 	return filepath.Join(dir, filepath.FromSlash(file)), err
 }
 
-// rewritten returns the module as it is compiled.
-func (e *Engine) rewritten(ctx context.Context, m *Module, progress runners.ProgressFunc) ([]byte, *rewrite.Info, error) {
+func (e *Engine) read(ctx context.Context, m *Module, progress runners.ProgressFunc) ([]byte, error) {
 	name, err := e.fetched(ctx, m, m.File, progress)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	wasm, err := os.ReadFile(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	out, info, err := rewrite.Module(wasm, rewrite.Options{TableMax: maxTable, Skip: rewrite.PassRounds | rewrite.PassStrides})
-	if err != nil {
-		return nil, nil, fmt.Errorf("rewrite %s: %w", m.File, err)
-	}
-	return out, info, nil
+	return os.ReadFile(name)
 }
-
-// maxTable bounds the tables, in elements: they take the host's memory.
-const maxTable = 1 << 20
 
 // Close frees the modules. Nothing may run.
 func (e *Engine) Close() error {

@@ -17,7 +17,6 @@ import (
 	"coderunner/internal/recent"
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
-	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 	"coderunner/runners/wasi/preview1"
 )
@@ -37,11 +36,10 @@ func (e *BadModule) Error() string { return e.Reason }
 
 // own has the modules that programs bring. Those used last stay compiled.
 type own struct {
-	loader    *codestore.Loader
-	elsewhere func(ctx context.Context, dir string, memory int64) error
-	codes     recent.Map[string, *Code] // by digest
-	building  singleflight.Group        // by digest
-	wait      sync.WaitGroup            // for what is building
+	loader   *codestore.Loader
+	codes    recent.Map[string, *Code] // by digest
+	building singleflight.Group        // by digest
+	wait     sync.WaitGroup            // for what is building
 }
 
 // Use returns a module that a program brings, ready to run. It is freed when nobody has it any
@@ -57,7 +55,7 @@ func (e *Engine) Use(ctx context.Context, wasm []byte) (*Code, error) {
 	}
 	o.wait.Add(1)
 	built := o.building.DoChan(digest, func() (any, error) {
-		c, err := o.build(context.WithoutCancel(ctx), wasm) // a function that is being compiled cannot be interrupted
+		c, err := e.buildOwn(context.WithoutCancel(ctx), o.loader, wasm) // a function that is being compiled cannot be interrupted
 		if err == nil {
 			o.codes.Put(digest, c)
 		}
@@ -87,28 +85,21 @@ func (e *Engine) ownModules(ctx context.Context) (*own, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.own = &own{loader: l, elsewhere: e.cfg.Compile, codes: recent.Map[string, *Code]{Weigh: func(c *Code) int { return c.weight }}}
+	e.own = &own{loader: l, codes: recent.Map[string, *Code]{Weigh: func(c *Code) int { return c.weight }}}
 	return e.own, nil
 }
 
-// build compiles a module, in another process if the configuration has one.
-func (o *own) build(ctx context.Context, wasm []byte) (_ *Code, err error) {
+// buildOwn compiles a module of a program.
+func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte) (_ *Code, err error) {
 	if err := checkOwn(wasm); err != nil {
 		return nil, err
 	}
-	dir, err := o.loader.TempDir()
+	dir, err := l.TempDir()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.WriteFile(filepath.Join(dir, libraryFile), wasm, 0o600); err != nil {
-		return nil, err
-	}
-	if o.elsewhere != nil && len(wasm) > small {
-		err = o.elsewhere(ctx, dir, budget(len(wasm)))
-	} else {
-		err = Build(ctx, dir)
-	}
+	err = e.build(ctx, dir, wasm, false)
 	if err != nil { // what can go wrong here is the module
 		return nil, &BadModule{err.Error()}
 	}
@@ -118,63 +109,12 @@ func (o *own) build(ctx context.Context, wasm []byte) (_ *Code, err error) {
 	}
 	defer func() { err = errors.Join(err, unmap()) }()
 	const machineCode = 4 // times the module
-	c := &Code{loader: o.loader, weight: machineCode * len(wasm)}
-	if c.compiled, err = o.loader.Load(ctx, stub, filepath.Join(dir, codestore.CodeFile)); err != nil {
+	c := &Code{loader: l, weight: machineCode * len(wasm)}
+	if c.compiled, err = l.Load(ctx, stub, filepath.Join(dir, codestore.CodeFile)); err != nil {
 		return nil, err
 	}
 	runtime.AddCleanup(c, func(m wazero.CompiledModule) { _ = m.Close(context.Background()) }, c.compiled) // it never fails
 	return c, nil
-}
-
-// libraryFile is the file in a directory that Build reads: see internal/compiler.
-const libraryFile = "library"
-
-// small is the size of a module that may be compiled in this process.
-const small = 4 << 10
-
-// budget returns the memory for compiling a module, in bytes.
-func budget(size int) int64 { return min(512<<20+128*int64(size), 2<<30) }
-
-// Build compiles a module in a directory, for a process that compiles: a language's, or a
-// program's.
-func Build(ctx context.Context, dir string) error {
-	wasm, err := os.ReadFile(filepath.Join(dir, libraryFile))
-	if err != nil {
-		return err
-	}
-	if s, is, err := source(dir); err != nil {
-		return err
-	} else if is {
-		s.Whole = wasm
-		return codestore.Build(ctx, dir, s)
-	}
-	whole, _, err := rewrite.Module(wasm, rewrite.Options{TableMax: maxTable})
-	if err != nil {
-		return err
-	}
-	m, err := wasmbin.Parse(whole)
-	if err != nil {
-		return err
-	}
-	return codestore.Build(ctx, dir, codestore.Source{Whole: whole, Stub: append(m.Stub(nil), names(wasm)...)})
-}
-
-// names returns the section with the names of a module's functions, which traps show.
-func names(wasm []byte) []byte {
-	m, err := wasmbin.Parse(wasm)
-	if err != nil {
-		return nil // of which there was an error before
-	}
-	for _, s := range m.Sections {
-		if s.ID == wasmbin.SecCustom && s.Name == "name" {
-			list := wasm[s.Start:s.End]
-			if len(list) > 1 && list[0] == 0 && int(list[1])+2 <= len(list) { // the module's own name
-				list = list[list[1]+2:]
-			}
-			return wasmbin.AppendSection(nil, s.ID, wasmbin.AppendName(nil, s.Name), list)
-		}
-	}
-	return nil
 }
 
 func (o *own) close() error {
