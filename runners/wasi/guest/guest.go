@@ -44,12 +44,9 @@ type Language struct {
 	// file and the program's. Session reports whether the files are a session's.
 	Args func(file string, args []string, session bool) []string
 
-	// Ready prepares what a command needs besides the language's module; its time is not the
-	// program's. Nil: nothing. What fails, Run tells.
-	Ready func(ctx context.Context, e *engine.Engine, p *kernel.Process)
-
-	// Load is Ready for a program of a run, whose file has the contents data.
-	Load func(ctx context.Context, e *engine.Engine, data []byte)
+	// Ready prepares what a program's file needs besides the language's module; its time is not
+	// the program's. Nil: nothing. What fails, Run tells.
+	Ready func(ctx context.Context, e *engine.Engine, data []byte)
 
 	// Explain adds to the report what files and the output of a program tell that has ended
 	// by itself; nil: nothing.

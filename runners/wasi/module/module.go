@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strings"
 
-	"coderunner/internal/machine/kernel"
 	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
 	"coderunner/runners/wasi/guest"
@@ -20,7 +19,8 @@ const magic = "\x00asm"
 // Language is the row.
 var Language = guest.Language{
 	Name: runners.WASM, Version: "WASI preview 1", File: "main.wasm", Commands: []string{"wasm"}, Formats: []string{magic},
-	Data: decode, Ready: ready, Load: func(ctx context.Context, e *engine.Engine, wasm []byte) { _, _ = e.Use(ctx, wasm) }, Run: run,
+	Data: decode, Run: run,
+	Ready: func(ctx context.Context, e *engine.Engine, wasm []byte) { _, _ = e.Use(ctx, wasm) },
 }
 
 // decode returns a module of base64.
@@ -61,13 +61,4 @@ func run(ctx context.Context, c *guest.Call) int {
 	}
 	end, err := engine.Main(ctx, c.Process, code)
 	return c.Ended(ctx, c.Args[0], end, err)
-}
-
-// ready compiles what a command names.
-func ready(ctx context.Context, e *engine.Engine, p *kernel.Process) {
-	if len(p.Args) > 1 {
-		if wasm, err := guest.Read(ctx, p, p.Args[1], engine.MaxOwn+1); err == nil {
-			_, _ = e.Use(ctx, wasm) // what fails, the command tells
-		}
-	}
 }

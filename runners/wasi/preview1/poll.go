@@ -49,7 +49,21 @@ func pollOneoff(c call) abi.Errno {
 		list = append(list, c.subscription(in))
 	}
 	begun := time.Now()
-	_, _ = c.waiting(func(ctx context.Context) (int, abi.Errno) { return 0, await(ctx, list) })
+	_, _ = c.waiting(func(ctx context.Context) (int, abi.Errno) {
+		var files []memfs.Polled
+		first := time.Duration(math.MaxInt64)
+		for _, s := range list {
+			if s.file != nil {
+				files = append(files, memfs.Polled{File: s.file, Events: s.events()})
+			} else {
+				first = min(first, s.after) // 0 if it cannot be waited for
+			}
+		}
+		timer := time.NewTimer(first)
+		defer timer.Stop()
+		_, errno := memfs.Await(ctx, files, timer.C)
+		return 0, errno
+	})
 	passed := time.Since(begun)
 	count := 0
 	for _, s := range list {
@@ -120,34 +134,5 @@ func (s *subscription) put(b []byte) {
 	const hangup = 1
 	if s.file.Ready()&abi.POLLHUP != 0 {
 		le.PutUint16(b[24:], hangup)
-	}
-}
-
-// await waits until one of the subscriptions is ready.
-func await(ctx context.Context, list []subscription) abi.Errno {
-	changed := make(chan struct{}, 1)
-	first := time.Duration(math.MaxInt64)
-	for i := range list {
-		if s := &list[i]; s.file != nil {
-			defer s.file.Watch(changed)()
-		} else if s.errno == abi.OK {
-			first = min(first, s.after)
-		}
-	}
-	timer := time.NewTimer(first)
-	defer timer.Stop()
-	for {
-		for i := range list {
-			if s := &list[i]; (s.file != nil || s.errno != abi.OK) && s.ready(0) {
-				return abi.OK
-			}
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return abi.OK
-		case <-ctx.Done():
-			return abi.EINTR
-		}
 	}
 }
