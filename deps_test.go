@@ -176,7 +176,7 @@ const imports = `
 	runners/wasi: internal/machine/kernel internal/machine/memfs runners runners/bash runners/wasi/clang runners/wasi/engine runners/wasi/guest runners/wasi/module runners/wasi/perl runners/wasi/php runners/wasi/quickjs runners/wasi/ruby runners/wasi/sql
 	runners/wasi/clang: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent internal/versions runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/engine: internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent pyodide pyodide/codestore pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners runners/wasi/preview1
-	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs runners runners/wasi/engine
+	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs runners runners/wasi/engine runners/wasi/preview1
 	runners/wasi/module: internal/machine/abi internal/machine/kernel runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/perl: internal/lazyregexp internal/machine/abi internal/machine/memfs internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/php: internal/machine/memfs internal/versions runners runners/wasi/engine runners/wasi/guest

@@ -148,6 +148,9 @@ func (g *Guests) program(l *guest.Language, report *guest.Report) kernel.Program
 				return 1
 			}
 		}
+		if l.Starts {
+			_ = guest.MakeStarter(p.FS()) // without it, what starts processes fails
+		}
 		return l.Run(ctx, c)
 	}
 }

@@ -52,6 +52,9 @@ type Language struct {
 	// by itself; nil: nothing.
 	Explain func(o *runners.Outcome, fsys *memfs.FS, r *Report)
 
+	// Starts reports that its programs start processes, by [MakeStarter]'s file.
+	Starts bool
+
 	// InFiles reports that nothing of a program goes on in a session but files.
 	InFiles bool
 

@@ -7,7 +7,7 @@
 //
 // # Limits
 //
-// There are no processes to start, no signals and no sockets. What the build lacks of the
+// Processes are started by lib/CodeRunner.pm, one at a time. There are no signals and no sockets. What the build lacks of the
 // library is not there but for POSIX and Storable, which lib has as far as programs use them. An
 // error is known by what Perl prints of it.
 package perl
@@ -33,7 +33,7 @@ import (
 var Language = guest.Language{
 	Name: runners.Perl, Version: versions.PerlVersion, File: "main.pl", Commands: []string{"perl"},
 	Module: &engine.Module{Name: "perl", Package: versions.Perl, File: versions.PerlModule},
-	Run:    run, Explain: explain,
+	Run:    run, Starts: true, Explain: explain,
 }
 
 // tree has modules of Perl's that the build lacks, and CodeRunner.pm, which is loaded first.

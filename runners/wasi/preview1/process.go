@@ -169,6 +169,14 @@ func (p *Process) Context(ctx context.Context) context.Context {
 // FromContext returns the process of a call.
 func FromContext(ctx context.Context) *Process { return ctx.Value(key{}).(*Process) }
 
+// Caller returns the machine's process of a call, nil if ctx is not one's.
+func Caller(ctx context.Context) *kernel.Process {
+	if p, ok := ctx.Value(key{}).(*Process); ok {
+		return p.k
+	}
+	return nil
+}
+
 // Exit is the end that a module asked for.
 type Exit struct{ Code uint32 }
 

@@ -8,8 +8,8 @@
 //
 // # Limits
 //
-// Values of JavaScript, which the module's imports are about, do not exist here. There are no
-// processes and no sockets; threads take turns only where they wait.
+// Values of JavaScript, which the module's imports are about, do not exist here. Processes
+// are started by driver.rb, one at a time. There are no sockets; threads take turns only where they wait.
 package ruby
 
 import (
@@ -31,7 +31,7 @@ import (
 var Language = guest.Language{
 	Name: runners.Ruby, Version: versions.RubyVersion, File: "main.rb", Commands: []string{"ruby"},
 	Module: &engine.Module{Name: "ruby", Package: versions.Ruby, File: versions.RubyModule, Imports: imports, Absent: "Ruby's module js needs a host of JavaScript, which this is not"},
-	Run:    run,
+	Run:    run, Starts: true,
 }
 
 //go:embed driver.rb
