@@ -96,6 +96,8 @@ package Thing { sub new { bless {} } sub DESTROY { print "gone\n" } } my $thing 
 	{name: "endless", lang: runners.Perl, code: "1 while 1", limits: runners.Limits{Timeout: time.Second}, status: runners.TimedOut, exit: 137},
 	{name: "memory", lang: runners.Perl, code: "my @a; push @a, 'x' x 1e6 while 1", limits: runners.Limits{Memory: 128 << 20}, status: runners.OutOfMemory, exit: 137},
 	{name: "recursion", lang: runners.Perl, code: "sub f { f() } f()", limits: runners.Limits{Memory: 128 << 20}, status: runners.OutOfMemory, exit: 137},
+	{name: "directories", lang: runners.Perl, code: "use File::Path qw(make_path remove_tree); use Cwd; make_path('a/b/c'); open my $f, '>', 'a/x'; close $f; chmod 0600, 'a/x'; print `stat -c %a a/x`; chdir 'a/b'; chdir '../..'; print getcwd(), ' ', remove_tree('a'), -e 'a' ? ' there' : ' gone', chmod(0644, 'a'), chdir('a') ? 1 : 0",
+		stdout: "600\n/home/user 4 gone00"},
 	{name: "processes", lang: runners.Perl, code: "eval { fork }; print $@; eval { syscall 1 }; print $@; print `echo on`; die",
 		stdout: "fork starts a process that runs beside this one, which Perl in WebAssembly cannot; system and backticks wait for one at main.pl line 1.\n" +
 			"The syscall function is unimplemented at main.pl line 1.\non\n", status: runners.Failed, exit: 255, kind: "Died", line: 1},
