@@ -111,8 +111,8 @@ func (b *builder) program(ctx context.Context) int {
 		b.Report.Error = &runners.Error{Type: compileError, Message: err.Error()}
 		return 1
 	}
-	key := fmt.Sprintf("%q %q %q %q", b.Dir, args[0], flags, b.variables())
-	r, err := b.remembered(key, func() (*built, error) { return b.build(ctx, line) })
+	key := fmt.Sprintf("%q %q %s %q", b.Dir, args[0], b.state(b.abs(args[0])), b.variables()) + made(clang(cxx, flags...))
+	r, err := b.remembered(ctx, key, func() (*built, error) { return b.build(ctx, line) })
 	if err != nil || r.Trap != "" {
 		return b.failed(ctx, r, err)
 	}
@@ -134,6 +134,11 @@ func (b *builder) program(ctx context.Context) int {
 	b.Args, b.Env = args, b.env
 	end, err := engine.Main(ctx, b.Process, code)
 	return b.Ended(ctx, args[0], end, err)
+}
+
+// made tells all that what is built of a source depends on besides it.
+func made(line []string) string {
+	return runners.SHA256(fmt.Appendf(nil, "%q %s %s %q", line, versions.Clang().Integrity, runtime, headers))
 }
 
 // output is the name by which a run's program is built, where no file of it stays.
