@@ -175,8 +175,8 @@ const imports = `
 	runners/toolbox: runners
 	runners/wasi: internal/machine/kernel internal/machine/memfs runners runners/bash runners/wasi/clang runners/wasi/engine runners/wasi/guest runners/wasi/module runners/wasi/perl runners/wasi/php runners/wasi/quickjs runners/wasi/ruby runners/wasi/sql
 	runners/wasi/clang: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent internal/versions runners runners/wasi/engine runners/wasi/guest
-	runners/wasi/engine: internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs pyodide pyodide/codestore pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners runners/wasi/preview1
-	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs runners runners/wasi/engine
+	runners/wasi/engine: internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent pyodide pyodide/codestore pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners runners/wasi/preview1
+	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs runners runners/wasi/engine runners/wasi/preview1
 	runners/wasi/module: internal/machine/abi internal/machine/kernel runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/perl: internal/lazyregexp internal/machine/abi internal/machine/memfs internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/php: internal/machine/memfs internal/versions runners runners/wasi/engine runners/wasi/guest
@@ -228,7 +228,7 @@ const capabilities = `
 	golang.org/x/term: cmd/coderunner
 	golang.org/x/crypto: internal/userland/commands/text pyodide/hashlib
 	golang.org/x/sys: cache cmd/coderunner internal/compiler internal/machine/hostdir internal/process internal/sandbox internal/stdin pyodide pyodide/codestore pyodide/linmem runners/deno/guard
-	golang.org/x/sync: cache internal/backend internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver runners/python/resolver/solver
+	golang.org/x/sync: cache internal/backend internal/bench internal/compiler internal/httpserve internal/session pyodide runners/deno runners/python runners/python/resolver runners/python/resolver/solver runners/wasi/engine
 	golang.org/x/image: internal/images
 	golang.org/x/net: internal/backend internal/httpserve runners/deno/guard runners/python/index
 	golang.org/x/text: internal/userland/commands/text runners/python/encoding

@@ -2,7 +2,6 @@ package emscripten
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"coderunner/internal/machine/abi"
@@ -35,15 +34,19 @@ func (c call) poll() (int32, abi.Errno) {
 	if ready := c.p.fds.ready(fds); ready > 0 || c.i32(2) == 0 {
 		return ready, abi.OK
 	}
-	var end time.Time // zero: never
+	var end <-chan time.Time // nil: never
 	if c.i32(2) > 0 {
-		end = time.Now().Add(time.Duration(c.i32(2)) * time.Millisecond)
+		end = time.After(time.Duration(c.i32(2)) * time.Millisecond)
 	}
 	for {
 		polled := c.p.fds.polled(fds)
-		over, errno := c.waiting(func(ctx context.Context) (int, abi.Errno) { return await(ctx, polled, end) })
+		over := false
+		_, errno := c.waiting(func(ctx context.Context) (_ int, errno abi.Errno) {
+			over, errno = memfs.Await(ctx, polled, end)
+			return 0, errno
+		})
 		// Another thread may have read meanwhile what was there.
-		if ready := c.p.fds.ready(fds); errno != abi.OK || ready > 0 || over != 0 {
+		if ready := c.p.fds.ready(fds); errno != abi.OK || ready > 0 || over {
 			return ready, errno
 		}
 	}
@@ -69,44 +72,13 @@ func (d *descriptors) ready(fds []byte) (count int32) {
 	return count
 }
 
-// polled is a descriptor that poll waits for.
-type polled struct {
-	file   *memfs.File
-	events abi.Events
-}
-
-func (d *descriptors) polled(fds []byte) (list []polled) {
+// polled returns the descriptors that poll waits for.
+func (d *descriptors) polled(fds []byte) (list []memfs.Polled) {
 	for ; len(fds) > 0; fds = fds[layout.PollfdSize:] {
 		e := layout.DecodePollfd(fds)
 		if f, errno := d.get(e.FD); errno == abi.OK {
-			list = append(list, polled{f, e.Events | abi.POLLERR | abi.POLLHUP})
+			list = append(list, memfs.Polled{File: f, Events: e.Events | abi.POLLERR | abi.POLLHUP})
 		}
 	}
 	return list
-}
-
-// await waits until a file is ready or the time is over, which makes over 1.
-func await(ctx context.Context, list []polled, end time.Time) (over int, errno abi.Errno) {
-	changed := make(chan struct{}, 1)
-	for _, p := range list {
-		defer p.file.Watch(changed)()
-	}
-	var timeout <-chan time.Time
-	if !end.IsZero() {
-		t := time.NewTimer(time.Until(end))
-		defer t.Stop()
-		timeout = t.C
-	}
-	for {
-		if slices.ContainsFunc(list, func(p polled) bool { return p.file.Ready()&p.events != 0 }) {
-			return 0, abi.OK
-		}
-		select {
-		case <-changed:
-		case <-timeout:
-			return 1, abi.OK
-		case <-ctx.Done():
-			return 0, abi.EINTR
-		}
-	}
 }

@@ -48,6 +48,10 @@ var suffixes = map[runners.Language][]string{
 	runners.TypeScript: {"ts"},
 	runners.JavaScript: {"js", "ts"},
 	runners.Bash:       {"sh"},
+	runners.Ruby:       {"rb"},
+	runners.PHP:        {"php"},
+	runners.Perl:       {"pl"},
+	runners.QuickJS:    {"qjs"},
 }
 
 // Parse reads a case in the format of the package comment.
@@ -88,9 +92,17 @@ func Parse(name string, data []byte) (*Case, error) {
 
 func knownSection(name string) bool {
 	switch name {
-	case "py", "ts", "js", "sh", "before.py", "before.ts", "before.js", "before.sh", "stdin", "args", "case.json",
-		"want.json", "want.py.json", "want.ts.json", "want.js.json", "want.sh.json":
+	case "stdin", "args", "case.json", "want.json":
 		return true
+	}
+	language := strings.TrimPrefix(name, "before.")
+	if of, ok := strings.CutPrefix(name, "want."); ok {
+		language = strings.TrimSuffix(of, ".json")
+	}
+	for _, names := range suffixes {
+		if slices.Contains(names, language) {
+			return true
+		}
 	}
 	return strings.HasPrefix(name, "files/")
 }

@@ -8,6 +8,7 @@
 // The comment of a file is the promise. Then come
 //
 //	-- py --, -- ts --, -- js --   the program; JavaScript takes ts when there is no js
+//	-- sh --, -- rb --, -- php --, -- pl --, -- qjs --  of bash, Ruby, PHP, Perl, QuickJS
 //	-- main.tsx --, -- main.js --  instead of ts, for a program in a file of that name
 //	-- before.py --, -- before.ts --  a program to run first, which must succeed
 //	-- stdin --                    without its last newline when it ends in "<EOF>"
@@ -48,8 +49,9 @@ import (
 type Options struct {
 	Offline bool // those that fetch packages
 	// Skip has the names of cases with the reason for leaving them out.
-	Skip map[string]string
-	Part int // run one in so many of the cases (package sample)
+	Skip  map[string]string
+	Part  int  // run one in so many of the cases (package sample)
+	Cases bool // only programs, and nothing of the runner's conduct
 }
 
 // hostSecret is in the environment of the runner and must not be seen by
@@ -88,6 +90,9 @@ func RunWith(t *testing.T, r runners.Runner, languages []runners.Language, o Opt
 				}
 			}
 		})
+	}
+	if o.Cases {
+		return
 	}
 	for _, c := range conducts {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"coderunner/internal/sample"
 	"coderunner/pyodide/wasmbin"
 	"coderunner/runners"
+	"coderunner/runners/runnertest"
 )
 
 // program is a program and how it ends.
@@ -49,6 +50,7 @@ std.writeFile("out.txt", "kept"); console.log(twice(21), std.loadFile("out.txt")
 std.exit(3);`, status: runners.Failed, exit: 3, stdout: "42 kept null true\n"},
 	{name: "exception", lang: runners.QuickJS, code: "function f() {\n  throw new RangeError('bad');\n}\nf();",
 		status: runners.Failed, exit: 1, kind: "RangeError", message: "bad", line: 2, stderr: "RangeError: bad\n    at f (main.js:2:"},
+	{name: "takes what tells of failures", lang: runners.QuickJS, code: "for (const n of ['String', 'Error', 'Array', 'Object', 'JSON']) globalThis[n] = () => { throw 'again' };\nthrow 1", status: runners.Failed, exit: 1, kind: "Error"},
 	{name: "rejection", lang: runners.QuickJS, code: "Promise.reject(new TypeError('nobody'))", status: runners.Failed, exit: 1, kind: "TypeError", message: "nobody"},
 	{name: "syntax", lang: runners.QuickJS, code: "let x = 1;\nx = = 2;", status: runners.Failed, exit: 1, kind: "SyntaxError", line: 2},
 	{name: "recursion", lang: runners.QuickJS, code: "(function f() { f(); })()", status: runners.Failed, exit: 1, kind: "RangeError"},
@@ -66,10 +68,10 @@ std.exit(3);`, status: runners.Failed, exit: 3, stdout: "42 kept null true\n"},
 at_exit { puts "bye" }
 puts "#{ARGV} #{Dir.pwd} #{$0 == __FILE__} #{$stdin.gets.chomp.upcase}", JSON.generate({a: [1, nil]}), "caaat".gsub(/a+/, "b"), DATA.read
 File.write("out.txt", "kept"); puts File.read("out.txt")
-begin; system("ls"); rescue NotImplementedError => e; puts e.class; end
+system("echo on")
 [1, "x"]
 __END__
-data`, stdout: "[\"a\", \"-b\"] /home/user true IN\n{\"a\":[1,null]}\ncbt\ndata\nkept\nNotImplementedError\nbye\n", result: `[1, "x"]`},
+data`, stdout: "[\"a\", \"-b\"] /home/user true IN\n{\"a\":[1,null]}\ncbt\ndata\nkept\non\nbye\n", result: `[1, "x"]`},
 	{name: "exception", lang: runners.Ruby, code: "def f(x)\n  raise ArgumentError, \"bad #{x}\"\nend\nf(3)", status: runners.Failed, exit: 1, kind: "ArgumentError", message: "bad 3", line: 2,
 		stderr: "main.rb:2:in 'Object#f': bad 3 (ArgumentError)\n\tfrom main.rb:4:in '<main>'\n"},
 	{name: "gem", lang: runners.Ruby, code: "require 'csv'", status: runners.Failed, exit: 1, kind: "LoadError", message: "csv"},
@@ -94,9 +96,11 @@ package Thing { sub new { bless {} } sub DESTROY { print "gone\n" } } my $thing 
 	{name: "endless", lang: runners.Perl, code: "1 while 1", limits: runners.Limits{Timeout: time.Second}, status: runners.TimedOut, exit: 137},
 	{name: "memory", lang: runners.Perl, code: "my @a; push @a, 'x' x 1e6 while 1", limits: runners.Limits{Memory: 128 << 20}, status: runners.OutOfMemory, exit: 137},
 	{name: "recursion", lang: runners.Perl, code: "sub f { f() } f()", limits: runners.Limits{Memory: 128 << 20}, status: runners.OutOfMemory, exit: 137},
-	{name: "processes", lang: runners.Perl, code: "eval { system 'ls' }; print $@; eval { fork }; print $@; eval { syscall 1 }; print $@; print `ls`", status: runners.Failed, exit: 255, kind: "Died", line: 1,
-		stdout: "system starts a process, which Perl in WebAssembly cannot; run the program from bash or Python at main.pl line 1.\n" +
-			"fork starts a process, which Perl in WebAssembly cannot; run the program from bash or Python at main.pl line 1.\nThe syscall function is unimplemented at main.pl line 1.\n"},
+	{name: "directories", lang: runners.Perl, code: "use File::Path qw(make_path remove_tree); use Cwd; make_path('a/b/c'); open my $f, '>', 'a/x'; close $f; chmod 0600, 'a/x'; print `stat -c %a a/x`; chdir 'a/b'; chdir '../..'; print getcwd(), ' ', remove_tree('a'), -e 'a' ? ' there' : ' gone', chmod(0644, 'a'), chdir('a') ? 1 : 0",
+		stdout: "600\n/home/user 4 gone00"},
+	{name: "processes", lang: runners.Perl, code: "eval { fork }; print $@; eval { syscall 1 }; print $@; print `echo on`; die",
+		stdout: "fork starts a process that runs beside this one, which Perl in WebAssembly cannot; system and backticks wait for one at main.pl line 1.\n" +
+			"The syscall function is unimplemented at main.pl line 1.\non\n", status: runners.Failed, exit: 255, kind: "Died", line: 1},
 
 	{name: "hello", lang: runners.PHP, args: []string{"a", "-b"}, stdin: "in\nmore", code: `<?php
 echo implode(" ", $argv), " ", getcwd(), " ", trim(fgets(STDIN)), " ", stream_get_contents(STDIN), file_get_contents("php://stdin"), "\n";
@@ -108,7 +112,7 @@ file_put_contents("out.txt", "kept"); echo file_get_contents("out.txt"), "\n";`,
 	{name: "syntax", lang: runners.PHP, code: "<?php\n$x = ;", status: runners.Failed, exit: 255, kind: "ParseError", line: 2, stdout: "\nParse error: syntax error, unexpected token \";\" in /home/user/main.php on line 2\n"},
 	{name: "settings", lang: runners.PHP, code: "<?php ini_set('memory_limit', '-1'); $a = []; while (true) $a[] = str_repeat('x', 1 << 20);", status: runners.OutOfMemory, exit: 137},
 	{name: "endless", lang: runners.PHP, code: "<?php set_time_limit(0); while (true);", limits: runners.Limits{Timeout: time.Second}, status: runners.TimedOut, exit: 137},
-	{name: "elsewhere", lang: runners.PHP, code: "<?php echo @file_get_contents('phar:///etc/shadow'), @dl('x.so') ? 1 : 0, @shell_exec('ls');", stdout: "0"},
+	{name: "elsewhere", lang: runners.PHP, code: "<?php echo @file_get_contents('phar:///etc/shadow'), @dl('x.so') ? 1 : 0, shell_exec('echo on');", stdout: "0on\n"},
 }
 
 // TestPrograms runs programs of each language. PHP's module is large, and Ruby's is enough for
@@ -203,6 +207,39 @@ qjs gone.js; echo $?; which qjs php perl ruby wasm; echo 'print "sum ", 1 + 2, "
 mkfifo pipe; qjs -e 'print("on"); for (;;);' > pipe & read -r x < pipe; kill $!; wait $!; echo $x $?`})
 	want := "42\n4\narg\n2\n/bin/qjs\n/bin/php\n/bin/perl\n/bin/ruby\n/bin/wasm\nsum 3\n2b\non 143\n"
 	if err != nil || strings.ReplaceAll(o.Stdout, "/usr/bin/", "/bin/") != want {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// TestContract holds the interpreters to what all runners promise.
+func TestContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the npm registry")
+	}
+	rs := newRunners(t)
+	for _, l := range []runners.Language{runners.Ruby, runners.PHP, runners.Perl, runners.QuickJS} {
+		runnertest.RunWith(t, rs[l], []runners.Language{l}, runnertest.Options{Cases: true})
+	}
+}
+
+// TestStarted has programs that start processes of the machine.
+func TestStarted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs the npm registry")
+	}
+	rs := newRunners(t)
+	for _, p := range []program{
+		{lang: runners.Ruby, stdin: "typed\n", code: "Dir.mkdir 'd'; ENV['X'] = 'y'\nputs `echo $X; cat`\np system('cd d && echo in $(basename $PWD) >&2; exit 3'), system('echo', \"a  b'c\", '$X'), system('gone-command'), system('pwd', chdir: 'd')\nbegin; fork; rescue NotImplementedError => e; puts e.message; end\nexec 'exit 4'",
+			stdout: "y\ntyped\na  b'c $X\n/home/user/d\nfalse\ntrue\nnil\ntrue\nfork starts a process that runs beside this one, which Ruby in WebAssembly cannot; system and backticks wait for one\n", stderr: "in d\n", status: runners.Failed, exit: 4},
+		{lang: runners.Perl, stdin: "typed\n", code: "mkdir 'd'; chdir 'd'; $ENV{X} = 'y'; print 'first '; my @l = `echo \\$X; cat; exit 2`; print @l, $? >> 8, qq(\\n);\nprint system('basename $PWD; exit 3') >> 8, qq(\\n); system 'echo', q(a  b'c), '$X'; exec 'exit 4'",
+			stdout: "first y\ntyped\n2\nd\n3\na  b'c $X\n", status: runners.Failed, exit: 4},
+		{lang: runners.PHP, stdin: "typed\n", code: "<?php mkdir('d'); chdir('d'); echo `cat`; $last = exec('echo 1; echo 2; exit 3', $lines, $status);\necho json_encode([$last, $lines, $status, system('basename $PWD')]), \"\\n\";\ntry { proc_open('x', [], $p); } catch (Error $e) { echo $e->getLine(), ' ', $e->getMessage(); exit(3); }",
+			stdout: "typed\nd\n[\"2\",[\"1\",\"2\"],3,\"d\"]\n3 proc_open() starts a process that runs beside this one, which PHP in WebAssembly cannot; shell_exec() waits for one", status: runners.Failed, exit: 3},
+	} {
+		t.Run(string(p.lang), func(t *testing.T) { p.run(t, rs) })
+	}
+	o, err := rs[runners.Bash].Run(t.Context(), runners.Request{Language: runners.Bash, Code: "ruby -e 'puts `perl -e \"print 1 + 1\"`, $stdin.class'; cat /dev/process; ruby -e 'File.write(%(/dev/process), %(x)); p File.open(%(/dev/process), %(r+)).read' 2>&1 | grep -c EINVAL"})
+	if err != nil || o.Stdout != "2\nIO\n1\n" || !strings.Contains(o.Stderr, "/dev/process") {
 		t.Errorf("%+v, %v", o, err)
 	}
 }

@@ -55,7 +55,11 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			}
 			report.Apply(o, req.Limits)
 		}, Continued: func() *runners.Continued { return report.Continued }}
-		m.Args = append(m.Args, r.lang.Args(name, req.Args, req.Session != nil)...)
+		if r.lang.Args != nil {
+			m.Args = append(m.Args, r.lang.Args(name, req.Args, req.Session != nil)...)
+		} else {
+			m.Args = append(append(m.Args, name), req.Args...)
+		}
 		if r.lang.Run != nil {
 			m.Program = r.guests.program(r.lang, report)
 		}
@@ -64,8 +68,8 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	return r.bash.RunGuest(ctx, req, &bash.Guest{
 		Language: req.Language, File: r.lang.File, Data: r.lang.Data, Main: begin,
 		Prepare: func(ctx context.Context, req *runners.Request, data []byte) error {
-			if r.lang.Load != nil {
-				r.lang.Load(ctx, r.guests.Engine, data)
+			if r.lang.Ready != nil {
+				r.lang.Ready(ctx, r.guests.Engine, data)
 			}
 			return r.guests.prepare(ctx, r.lang, req.Progress)
 		},

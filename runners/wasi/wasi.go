@@ -91,8 +91,10 @@ func (g *Guests) Lookup(name string) (program kernel.Program, ready func(context
 	for _, l := range g.commands {
 		if l.Run != nil && slices.Contains(l.Commands, name) {
 			return g.program(l, nil), func(ctx context.Context, p *kernel.Process) error {
-				if l.Ready != nil {
-					l.Ready(ctx, g.Engine, p)
+				if l.Ready != nil && len(p.Args) > 1 {
+					if data, err := guest.Read(ctx, p, p.Args[1], engine.MaxOwn+1); err == nil {
+						l.Ready(ctx, g.Engine, data)
+					}
 				}
 				return g.prepare(ctx, l, nil)
 			}, true
@@ -145,6 +147,9 @@ func (g *Guests) program(l *guest.Language, report *guest.Report) kernel.Program
 				}
 				return 1
 			}
+		}
+		if l.Starts {
+			_ = guest.MakeStarter(p.FS()) // without it, what starts processes fails
 		}
 		return l.Run(ctx, c)
 	}

@@ -123,7 +123,7 @@ func (b *builder) exceptions(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return b.write(ctx, name, object, 0o600)
+	return guest.Write(ctx, b.Process, name, object, 0o600)
 }
 
 // step runs a tool and keeps what it says.

@@ -16,14 +16,11 @@ package clang
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 
-	"coderunner/internal/machine/abi"
-	"coderunner/internal/machine/memfs"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
@@ -36,14 +33,14 @@ var module = engine.Module{Name: "clang", Package: versions.Clang, File: version
 var C = guest.Language{
 	Name: runners.C, Version: versions.ClangVersion, File: "main.c",
 	Commands: append([]string{"cc", "gcc", "clang", "c99"}, tools...),
-	Module:   &module, Args: args, Run: run,
+	Module:   &module, Run: run,
 }
 
 // CPP is the row of C++.
 var CPP = guest.Language{
 	Name: runners.CPP, Version: versions.ClangVersion, File: "main.cpp",
 	Commands: []string{"c++", "g++", "clang++"},
-	Module:   &module, Args: args, Run: run, Explain: thrown, Derive: derive, Derived: strings.Join(programs, " "),
+	Module:   &module, Run: run, Explain: thrown, Derive: derive, Derived: strings.Join(programs, " "),
 }
 
 // programs are the flags of C++ programs of runs.
@@ -52,29 +49,13 @@ var programs = []string{"-std=gnu++20", "-O2"}
 // tools are other programs in the module.
 var tools = []string{"ar", "ranlib", "nm", "size", "strip", "objdump", "objcopy", "c++filt", "addr2line"}
 
-func args(file string, args []string, _ bool) []string { return append([]string{file}, args...) }
-
 // root is the directory of headers and libraries.
 const root = "/usr/lib/llvm"
-
-// mount shows the files of the module.
-func mount(fsys *memfs.FS, code *engine.Code) error {
-	if n, errno := fsys.Lookup(nil, root+"/include", true); errno == abi.OK {
-		if fsys.Chmod(n, 0o555) != abi.EROFS {
-			return errors.New(root + " is not the compiler's")
-		}
-		return nil
-	}
-	if err := fsys.MkdirAll(root, 0o755); err != nil {
-		return err
-	}
-	return fsys.MountInto(root, code.Files)
-}
 
 // run is a command, or a run's program.
 func run(ctx context.Context, c *guest.Call) int {
 	name := path.Base(c.Args[0])
-	if err := mount(c.FS(), c.Code); err != nil {
+	if err := guest.Mount(c.FS(), root, "include", c.Code.Files); err != nil {
 		fmt.Fprintf(c.Stderr(ctx), "%s: %v\n", name, err)
 		return 1
 	}
@@ -102,7 +83,7 @@ func (b *builder) command(ctx context.Context) int {
 	}
 	_, _ = b.Stderr(ctx).Write(r.said) // who does not read it does not want it
 	if r.made != nil {
-		if err := b.write(ctx, line.out, r.made, 0o777); err != nil {
+		if err := guest.Write(ctx, b.Process, line.out, r.made, 0o777); err != nil {
 			fmt.Fprintf(b.Stderr(ctx), "%s: error: %v\n", b.name, err)
 			return 1
 		}
@@ -118,22 +99,6 @@ func (b *builder) failed(ctx context.Context, r *built, err error) int {
 	return b.Ended(ctx, b.name, r.End, err)
 }
 
-// write writes what was built, as the process may.
-func (b *builder) write(ctx context.Context, name string, data []byte, perm uint32) error {
-	f, errno := b.Open(ctx, name, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, perm)
-	if errno != abi.OK {
-		return fmt.Errorf("%s: %w", name, errno)
-	}
-	defer f.Close()
-	if _, err := b.Writer(ctx, f).Write(data); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if n := f.Node(); f.Stat().Mode&0o111 == 0 && perm&0o111 != 0 { // it was there before
-		_ = b.FS().Chmod(n, perm&^b.Umask) // where it may not be, that is what executing it tells
-	}
-	return nil
-}
-
 // program builds a run's program and executes it: arguments are its file and its own.
 func (b *builder) program(ctx context.Context) int {
 	args := b.Args[1:]
@@ -146,8 +111,8 @@ func (b *builder) program(ctx context.Context) int {
 		b.Report.Error = &runners.Error{Type: compileError, Message: err.Error()}
 		return 1
 	}
-	key := fmt.Sprintf("%q %q %q %q", b.Dir, args[0], flags, b.variables())
-	r, err := b.remembered(key, func() (*built, error) { return b.build(ctx, line) })
+	key := fmt.Sprintf("%q %q %s %q", b.Dir, args[0], b.state(b.abs(args[0])), b.variables()) + made(clang(cxx, flags...))
+	r, err := b.remembered(ctx, key, func() (*built, error) { return b.build(ctx, line) })
 	if err != nil || r.Trap != "" {
 		return b.failed(ctx, r, err)
 	}
@@ -157,7 +122,7 @@ func (b *builder) program(ctx context.Context) int {
 		return r.Code
 	}
 	b.Report.Note = warnings(r.said)
-	code, release, err := b.Engine.Use(ctx, r.made)
+	code, err := b.Engine.Use(ctx, r.made)
 	if bad := engine.IsBad(err); bad != "" {
 		fmt.Fprintf(b.Stderr(ctx), "%s: %v\n", args[0], err)
 		b.Report.Error = &runners.Error{Type: compileError, Message: bad, Shown: true}
@@ -166,10 +131,14 @@ func (b *builder) program(ctx context.Context) int {
 	if err != nil {
 		return b.failed(ctx, nil, err)
 	}
-	defer release()
 	b.Args, b.Env = args, b.env
 	end, err := engine.Main(ctx, b.Process, code)
 	return b.Ended(ctx, args[0], end, err)
+}
+
+// made tells all that what is built of a source depends on besides it.
+func made(line []string) string {
+	return runners.SHA256(fmt.Appendf(nil, "%q %s %s %q", line, versions.Clang().Integrity, runtime, headers))
 }
 
 // output is the name by which a run's program is built, where no file of it stays.

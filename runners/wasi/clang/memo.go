@@ -2,8 +2,13 @@ package clang
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
+	"encoding/gob"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"coderunner/internal/machine/abi"
@@ -13,32 +18,65 @@ import (
 // kept is what was built of a command line, with the state of each file that the tools have
 // looked for: as long as that is what it was, the same comes of it again.
 type kept struct {
-	*built
-	files map[string]string // states by path
+	Said, Made []byte
+	Files      map[string]string // states by path
 }
 
 // memo has what this process has built, of programs that runs begin with: no other process
-// can have changed a file between two steps.
-var memo = recent.Map[string, kept]{Weigh: func(k kept) int { return len(k.made) + 100*len(k.files) }}
+// can have changed a file between two steps. The cache has the same for later processes.
+var memo = recent.Map[string, kept]{Weigh: func(k kept) int { return len(k.Made) + 100*len(k.Files) }}
 
-// remembered builds what a command line says, unless it is known what comes of it.
-func (b *builder) remembered(key string, build func() (*built, error)) (*built, error) {
-	k, ok := memo.Get(key)
-	for name, was := range k.files {
-		ok = ok && b.state(name) == was
+// remembered builds what a command line says, unless it is known what comes of it. The key
+// tells the line and the state of its source.
+func (b *builder) remembered(ctx context.Context, key string, build func() (*built, error)) (*built, error) {
+	if k, ok := memo.Get(key); ok && b.still(k) {
+		return &built{said: k.Said, made: k.Made}, nil
 	}
-	if ok {
-		return k.built, nil
+	var r *built
+	var failure error
+	k := kept{}
+	attempt := func() {
+		b.looked = map[string]bool{}
+		if r, failure = build(); failure == nil && r.made != nil {
+			k = kept{r.said, r.made, b.seen()}
+		}
 	}
-	b.looked = map[string]bool{}
-	r, err := build()
-	if err != nil || r.made == nil {
-		return r, err
+	file, err := b.Engine.Keep(ctx, key, func(_ context.Context, w io.Writer) error {
+		if attempt(); k.Files == nil {
+			return errors.New("what comes of it may change")
+		}
+		return gob.NewEncoder(w).Encode(&k)
+	})
+	if r == nil && failure == nil {
+		if err == nil && read(file, &k) == nil && b.still(k) {
+			r = &built{said: k.Said, made: k.Made}
+		} else {
+			attempt()
+		}
 	}
-	if files := b.seen(); files != nil {
-		memo.Put(key, kept{r, files})
+	if k.Files != nil {
+		memo.Put(key, k)
 	}
-	return r, nil
+	return r, failure
+}
+
+func read(file string, k *kept) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return gob.NewDecoder(f).Decode(k)
+}
+
+// still reports whether all files are what they were.
+func (b *builder) still(k kept) bool {
+	for name, was := range k.Files {
+		if b.state(name) != was {
+			return false
+		}
+	}
+	return true
 }
 
 const absent, directory = "absent", "directory"

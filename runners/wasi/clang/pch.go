@@ -16,6 +16,7 @@ import (
 	"coderunner/internal/machine/memfs"
 	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
+	"coderunner/runners/wasi/guest"
 )
 
 // headers are those of C++ that a precompiled header has: reading them takes most of the time
@@ -74,17 +75,9 @@ func (b *builder) precompiled(ctx context.Context, l *line, in input) string {
 		return "" // the compiler tells why it cannot be read
 	}
 	dir := root + "/pch" + strings.Join(flags, "")
-	if _, errno := b.FS().Lookup(nil, dir, true); errno != abi.OK {
-		file, err := derive(ctx, b.Engine, b.Code, strings.Join(flags, " "))
-		if err == nil {
-			err = b.FS().MkdirAll(dir, 0o755)
-		}
-		if err == nil {
-			err = b.FS().MountInto(dir, os.DirFS(filepath.Dir(file)))
-		}
-		if err != nil {
-			return ""
-		}
+	file, err := derive(ctx, b.Engine, b.Code, strings.Join(flags, " "))
+	if err != nil || guest.Mount(b.FS(), dir, "data", os.DirFS(filepath.Dir(file))) != nil {
+		return ""
 	}
 	return dir + "/data" // as the cache names the file of an entry
 }
@@ -135,7 +128,7 @@ func compile(ctx context.Context, e *engine.Engine, code *engine.Code, args []st
 	}
 	var failure error
 	_, err = p.Run(ctx, func(ctx context.Context, p *kernel.Process) int {
-		if failure = mount(fsys, code); failure != nil {
+		if failure = guest.Mount(fsys, root, "include", code.Files); failure != nil {
 			return 1
 		}
 		end, err := engine.Main(ctx, p, code)

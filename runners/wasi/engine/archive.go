@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 
+	"coderunner/pyodide"
 	"coderunner/runners"
 )
 
@@ -47,6 +48,15 @@ func (e *Engine) Derived(ctx context.Context, m *Module, key, of string, build f
 		return err
 	})
 	return name, err
+}
+
+// Keep returns the path of a file that the cache keeps and build makes of a program. Workers
+// keep nothing for others: the error is [pyodide.ErrNotPrepared].
+func (e *Engine) Keep(ctx context.Context, key string, build func(ctx context.Context, w io.Writer) error) (string, error) {
+	if e.cfg.Fetch == nil {
+		return "", pyodide.ErrNotPrepared
+	}
+	return e.cfg.Files.File(ctx, "built", key, build)
 }
 
 // repack writes the files of a tar archive as a zip archive.

@@ -18,6 +18,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/internal/fetch"
 	"coderunner/pyodide"
@@ -47,6 +48,7 @@ type Module struct {
 	Package func() fetch.NPMPackage
 	File    string              // of the package
 	Imports func() hostfn.Table // besides WASI's; nil: none
+	Absent  string              // what a program is told that needs an import which is in no table
 	Archive string              // a tar archive of the package, which Code.Files has; "": none
 }
 
@@ -74,8 +76,6 @@ type Engine struct {
 	modules map[string]*opening // by the module's name
 	own     *own                // modules of programs; nil: there was none yet
 	keeper  *codestore.Loader   // of what others run; nil: nothing yet
-
-	compiled atomic.Bool // a module, since Prepare looked
 }
 
 // New returns an engine, which has nothing yet.
@@ -95,14 +95,15 @@ type Code struct {
 	data     []wasmbin.Segment // that instances begin with, if it is not in the module
 	key      string            // changes whenever memory of an instance means something else
 	globals  []string          // the exports of what is part of an instance's state
-	begun    images
+	begun    begun
+	weight   int // of a program's, in bytes
 
 	Files fs.FS // of the module's archive; nil: it has none
 }
 
 func (c *Code) close() error {
 	ctx := context.Background()
-	if i := c.begun.image; i != nil {
+	if i := c.begun.image.Load(); i != nil {
 		_ = i.file.Close() // it was only read
 	}
 	return errors.Join(c.compiled.Close(ctx), c.loader.Close(ctx), c.unmap())
@@ -126,30 +127,11 @@ func (e *Engine) Open(ctx context.Context, m *Module, progress runners.ProgressF
 	return code, nil
 }
 
-// loader returns a loader whose modules have WASI and the imports of a table: two languages
-// may mean different things by one name.
-func newLoader(ctx context.Context, imports hostfn.Table) (*codestore.Loader, error) {
-	l, err := codestore.NewLoader(context.WithoutCancel(ctx))
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range []hostfn.Table{preview1.Rows(), imports} {
-		if err := t.Instantiate(context.WithoutCancel(ctx), l.Runtime()); err != nil {
-			return nil, errors.Join(err, l.Close(context.Background()))
-		}
-	}
-	return l, nil
-}
-
 // kinds are those of CPython, whose entries of the versions in force are not evicted.
 var kinds = codestore.Kinds{Stub: "module", Code: "machine-code"}
 
 func (e *Engine) open(ctx context.Context, m *Module, progress runners.ProgressFunc) (_ *Code, err error) {
-	var imports hostfn.Table
-	if m.Imports != nil {
-		imports = m.Imports()
-	}
-	l, err := newLoader(ctx, imports)
+	l, err := codestore.NewLoader(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -175,30 +157,58 @@ func (e *Engine) open(ctx context.Context, m *Module, progress runners.ProgressF
 	closeFiles := c.unmap
 	c.unmap, c.data, c.globals = func() error { return errors.Join(closeFiles(), unmap()) }, opened.Data, strings.Fields(string(opened.Info))
 	c.compiled, err = l.LoadOr(ctx, opened, machine, func() ([]byte, error) {
-		wasm, _, err := e.rewritten(ctx, m, progress)
+		wasm, err := e.read(ctx, m, progress)
+		if err == nil {
+			wasm, _, err = rewritten(wasm, true)
+		}
 		return wasm, err
 	})
+	if err == nil {
+		err = m.table(c.compiled).Instantiate(context.WithoutCancel(ctx), l.Runtime())
+	}
 	return c, err
+}
+
+// table returns WASI's functions and the module's own. What is in neither ends the program.
+func (m *Module) table(c wazero.CompiledModule) hostfn.Table {
+	t := preview1.Rows()
+	if m.Imports != nil {
+		t = append(t, m.Imports()...)
+	}
+	for _, f := range c.ImportedFunctions() {
+		module, name, _ := f.Import()
+		if slices.ContainsFunc(t, func(r hostfn.Row) bool { return r.Module == module && r.Name == name }) {
+			continue
+		}
+		text := cmp.Or(m.Absent, fmt.Sprintf("there is no %s.%s here", module, name))
+		t = append(t, hostfn.Row{
+			Module: module, Name: name, Sig: letters(f.ParamTypes()) + ":" + letters(f.ResultTypes()), Args: strings.Repeat("arg ", len(f.ParamTypes())),
+			Source: m.File, Support: hostfn.Absent, Note: text, Fn: func(context.Context, []uint64) { panic(&Unsupported{text}) },
+		})
+	}
+	return t
+}
+
+// letters returns types as a row of a table has them.
+func letters(types []api.ValueType) (list string) {
+	for _, t := range types {
+		list += map[api.ValueType]string{api.ValueTypeI32: "i", api.ValueTypeI64: "j", api.ValueTypeF32: "f", api.ValueTypeF64: "d"}[t]
+	}
+	return list
 }
 
 // stored returns the files of the compiled module.
 func (e *Engine) stored(ctx context.Context, l *codestore.Loader, m *Module, progress runners.ProgressFunc) (stub, code string, err error) {
-	key := m.key()
 	build := func(ctx context.Context, dir string) error {
-		wasm, info, err := e.rewritten(ctx, m, progress)
-		if err != nil {
-			return err
-		}
-		parsed, err := wasmbin.Parse(wasm)
+		wasm, err := e.read(ctx, m, progress)
 		if err != nil {
 			return err
 		}
 		progress.Report(runners.Progress{Phase: "compile", Item: m.Name})
-		stub, data := detach(parsed)
-		return e.build(ctx, dir, codestore.Source{Whole: wasm, Stub: stub, Data: data, Info: []byte(strings.Join(info.Globals, "\n"))})
+		return e.build(ctx, dir, wasm, true)
 	}
 	err = e.asking(ctx, m.Name, func() error {
-		stub, code, err = l.Get(ctx, e.cfg.Files, kinds, key, build)
+		stub, code, err = l.Get(ctx, e.cfg.Files, kinds, m.key(), build)
 		return err
 	})
 	return stub, code, err
@@ -215,30 +225,6 @@ func (e *Engine) asking(ctx context.Context, name string, get func() error) erro
 		return err
 	}
 	return get()
-}
-
-// detach returns the stub module without the data that instances begin with, and the data:
-// writing it is most of the time of a start, for there is a library in it, and so is going
-// through many thousand segments that are empty. The data is nil, and in the module, if some
-// has no constant address or is not behind the other, or if the module runs while it is instantiated.
-func detach(m *wasmbin.Module) (stub []byte, data []wasmbin.Segment) {
-	active := func(d wasmbin.Data) bool { return d.Mode == wasmbin.Active }
-	end := uint32(0)
-	for _, d := range m.Data {
-		if !active(d) {
-			continue
-		}
-		at, ok := d.Offset.Eval32(func(uint32) (uint32, bool) { return 0, false })
-		if !ok || m.Start != wasmbin.NoFunc || at < end {
-			return m.Stub(nil), nil
-		}
-		end = at + uint32(len(d.Bytes))
-		data = append(data, wasmbin.Segment{Addr: at, Bytes: d.Bytes})
-	}
-	if len(data) == len(m.Data) {
-		m.Sections = slices.DeleteFunc(m.Sections, func(s wasmbin.Section) bool { return s.ID == wasmbin.SecData || s.ID == wasmbin.SecDataCount })
-	}
-	return m.Stub(active), data
 }
 
 // key changes whenever the module is compiled to something else. What is before "@" is what
@@ -259,25 +245,13 @@ func (e *Engine) fetched(ctx context.Context, m *Module, file string, progress r
 	return filepath.Join(dir, filepath.FromSlash(file)), err
 }
 
-// rewritten returns the module as it is compiled.
-func (e *Engine) rewritten(ctx context.Context, m *Module, progress runners.ProgressFunc) ([]byte, *rewrite.Info, error) {
+func (e *Engine) read(ctx context.Context, m *Module, progress runners.ProgressFunc) ([]byte, error) {
 	name, err := e.fetched(ctx, m, m.File, progress)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	wasm, err := os.ReadFile(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	out, info, err := rewrite.Module(wasm, rewrite.Options{TableMax: maxTable, Skip: rewrite.PassRounds | rewrite.PassStrides})
-	if err != nil {
-		return nil, nil, fmt.Errorf("rewrite %s: %w", m.File, err)
-	}
-	return out, info, nil
+	return os.ReadFile(name)
 }
-
-// maxTable bounds the tables, in elements: they take the host's memory.
-const maxTable = 1 << 20
 
 // Close frees the modules. Nothing may run.
 func (e *Engine) Close() error {

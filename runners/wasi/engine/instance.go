@@ -2,8 +2,8 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -130,6 +130,92 @@ func (in *Instance) Call(name string, args ...uint64) (uint64, error) {
 	return results[0], nil
 }
 
+// ended is the panic of Stop.
+type ended struct{ err error }
+
+func (e ended) Error() string { return e.err.Error() }
+func (e ended) Unwrap() error { return e.err }
+
+// Stop ends what Guard calls, or the module if it is in a function of the host, with an error.
+func Stop(err error) { panic(ended{err}) }
+
+// Guard calls f, which calls functions of a module by Must, and returns the error that ended it.
+func Guard(f func()) (err error) {
+	defer func() {
+		end := recover()
+		if e, ok := end.(ended); ok {
+			err = e.err
+		} else if end != nil {
+			panic(end)
+		}
+	}()
+	f()
+	return nil
+}
+
+// Must is Call, but ends with Stop what fails. Of the arguments, texts are in the module's
+// memory while the function runs, with a NUL behind them; others are numbers.
+func (in *Instance) Must(name string, args ...any) uint32 {
+	var numbers, texts []uint64
+	for _, a := range args {
+		var n uint64
+		switch a := a.(type) {
+		case string:
+			n = uint64(in.Put(a + "\x00"))
+			texts = append(texts, n)
+		case int:
+			n = uint64(a)
+		case uint32:
+			n = uint64(a)
+		}
+		numbers = append(numbers, n)
+	}
+	result, err := in.Call(name, numbers...)
+	for _, at := range texts {
+		if err == nil && in.Has("free") {
+			_, err = in.Call("free", at)
+		}
+	}
+	if err != nil {
+		Stop(err)
+	}
+	return uint32(result)
+}
+
+// Put puts a text into memory that the module allocates for it: by the C library's function,
+// or that of interface types.
+func (in *Instance) Put(text string) (at uint32) {
+	n := max(1, len(text))
+	if in.Has("malloc") {
+		at = in.Must("malloc", n)
+	} else {
+		at = in.Must("cabi_realloc", 0, 0, 4, n)
+	}
+	if at == 0 || !in.Mem.Put(at, []byte(text)) {
+		Stop(&Unsupported{"the interpreter has no memory left"})
+	}
+	return at
+}
+
+// Word returns the number at an address, Text the n bytes.
+func (in *Instance) Word(at uint32) uint32 {
+	n, ok := in.Mem.Uint32(at)
+	if !ok {
+		Stop(errOutside)
+	}
+	return n
+}
+
+func (in *Instance) Text(at, n uint32) string {
+	b, ok := in.Mem.Bytes(at, n)
+	if !ok {
+		Stop(errOutside)
+	}
+	return string(b)
+}
+
+var errOutside = &Unsupported{"the interpreter has returned an address that is not in its memory"}
+
 // Refused reports whether the module wanted more memory than its limit, and has not been
 // content with less.
 func (in *Instance) Refused() bool { return in.memory != nil && in.memory.Refused() }
@@ -154,7 +240,5 @@ func (in *Instance) Close() {
 		in.k.FS().Unreserve(int64(in.memory.Committed()))
 		_ = in.memory.Unmap() // there is nothing to do about it
 	}
+	runtime.KeepAlive(in.code) // a program's is freed with it
 }
-
-// ErrDead is the error of a module that trapped where nothing else says why.
-var ErrDead = errors.New("the module ended")

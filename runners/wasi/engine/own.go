@@ -1,23 +1,22 @@
 package engine
 
 import (
-	"container/list"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"strings"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
+	"golang.org/x/sync/singleflight"
 
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/recent"
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
-	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 	"coderunner/runners/wasi/preview1"
 )
@@ -28,7 +27,6 @@ const (
 	MaxOwn      = 24 << 20 // bytes of a module
 	maxOwnBody  = 4 << 20  // of a function
 	maxOwnTypes = 20_000   // function types, parameters and results
-	maxKept     = 16       // modules that are kept compiled
 )
 
 // BadModule is a module that cannot be run, and why.
@@ -38,190 +36,89 @@ func (e *BadModule) Error() string { return e.Reason }
 
 // own has the modules that programs bring. Those used last stay compiled.
 type own struct {
-	loader    *codestore.Loader
-	elsewhere func(ctx context.Context, dir string, memory int64) error
-
-	mu    sync.Mutex
-	codes map[string]*ownCode // by digest
-	order list.List           // of digests, those used last first
+	loader   *codestore.Loader
+	codes    recent.Map[string, *Code] // by digest
+	building singleflight.Group        // by digest
+	wait     sync.WaitGroup            // for what is building
 }
 
-type ownCode struct {
-	made     chan struct{} // closed when it is compiled, or failed
-	compiled wazero.CompiledModule
-	err      error
-	uses     int // guarded by own.mu
-	at       *list.Element
-}
-
-// Use makes a module that a program brings ready, until release is called.
-func (e *Engine) Use(ctx context.Context, wasm []byte) (_ *Code, release func(), err error) {
+// Use returns a module that a program brings, ready to run. It is freed when nobody has it any
+// more.
+func (e *Engine) Use(ctx context.Context, wasm []byte) (*Code, error) {
 	o, err := e.ownModules(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	digest := codestore.Digest(wasm)
-	o.mu.Lock()
-	c, ok := o.codes[digest]
-	if !ok {
-		c = &ownCode{made: make(chan struct{}), at: o.order.PushFront(digest)}
-		o.codes[digest] = c
-		go o.compile(context.WithoutCancel(ctx), digest, c, wasm) // a function that is being compiled cannot be interrupted
+	if c, ok := o.codes.Get(digest); ok {
+		return c, nil
 	}
-	c.uses++
-	o.order.MoveToFront(c.at)
-	o.mu.Unlock()
-	release = func() { o.release(c) }
+	o.wait.Add(1)
+	built := o.building.DoChan(digest, func() (any, error) {
+		c, err := e.buildOwn(context.WithoutCancel(ctx), o.loader, wasm) // a function that is being compiled cannot be interrupted
+		if err == nil {
+			o.codes.Put(digest, c)
+		}
+		return c, err
+	})
 	select {
-	case <-c.made:
-		err = c.err
+	case r := <-built:
+		o.wait.Done()
+		c, _ := r.Val.(*Code)
+		return c, r.Err
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		go func() { <-built; o.wait.Done() }()
+		return nil, context.Cause(ctx)
 	}
-	if err != nil {
-		release()
-		return nil, nil, err
-	}
-	return &Code{loader: o.loader, compiled: c.compiled}, release, nil
 }
 
 func (e *Engine) ownModules(ctx context.Context) (*own, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.own == nil {
-		l, err := newLoader(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		e.own = &own{loader: l, elsewhere: e.cfg.Compile, codes: map[string]*ownCode{}}
+	if e.own != nil {
+		return e.own, nil
 	}
+	l, err := codestore.NewLoader(context.WithoutCancel(ctx))
+	if err == nil {
+		err = preview1.Rows().Instantiate(context.WithoutCancel(ctx), l.Runtime())
+	}
+	if err != nil {
+		return nil, err
+	}
+	e.own = &own{loader: l, codes: recent.Map[string, *Code]{Weigh: func(c *Code) int { return c.weight }}}
 	return e.own, nil
 }
 
-// compile compiles a module, in another process if the configuration has one. What fails is
-// tried again the next time: it may have been the end of the run that asked for it.
-func (o *own) compile(ctx context.Context, digest string, c *ownCode, wasm []byte) {
-	defer close(c.made)
-	if c.err = o.build(ctx, c, wasm); c.err != nil {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		delete(o.codes, digest)
-		o.order.Remove(c.at)
-	}
-}
-
-func (o *own) build(ctx context.Context, c *ownCode, wasm []byte) (err error) {
+// buildOwn compiles a module of a program.
+func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte) (_ *Code, err error) {
 	if err := checkOwn(wasm); err != nil {
-		return err
+		return nil, err
 	}
-	dir, err := o.loader.TempDir()
+	dir, err := l.TempDir()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.WriteFile(filepath.Join(dir, libraryFile), wasm, 0o600); err != nil {
-		return err
-	}
-	if o.elsewhere != nil && len(wasm) > small {
-		err = o.elsewhere(ctx, dir, budget(len(wasm)))
-	} else {
-		err = Build(ctx, dir)
-	}
+	err = e.build(ctx, dir, wasm, false)
 	if err != nil { // what can go wrong here is the module
-		return &BadModule{err.Error()}
+		return nil, &BadModule{err.Error()}
 	}
 	stub, unmap, err := pyodide.OpenStub(filepath.Join(dir, codestore.StubFile))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, unmap()) }()
-	c.compiled, err = o.loader.LoadOr(ctx, stub, filepath.Join(dir, codestore.CodeFile), func() ([]byte, error) {
-		return nil, errors.New("the machine code is not taken")
-	})
-	return err
-}
-
-// libraryFile is the file in a directory that Build reads: see internal/compiler.
-const libraryFile = "library"
-
-// small is the size of a module that may be compiled in this process.
-const small = 4 << 10
-
-// budget returns the memory for compiling a module, in bytes.
-func budget(size int) int64 { return min(512<<20+128*int64(size), 2<<30) }
-
-// Build compiles a module in a directory, for a process that compiles: a language's, or a
-// program's.
-func Build(ctx context.Context, dir string) error {
-	wasm, err := os.ReadFile(filepath.Join(dir, libraryFile))
-	if err != nil {
-		return err
+	const machineCode = 4 // times the module
+	c := &Code{loader: l, weight: machineCode * len(wasm)}
+	if c.compiled, err = l.Load(ctx, stub, filepath.Join(dir, codestore.CodeFile)); err != nil {
+		return nil, err
 	}
-	if s, is, err := source(dir); err != nil {
-		return err
-	} else if is {
-		s.Whole = wasm
-		return codestore.Build(ctx, dir, s)
-	}
-	whole, _, err := rewrite.Module(wasm, rewrite.Options{TableMax: maxTable})
-	if err != nil {
-		return err
-	}
-	m, err := wasmbin.Parse(whole)
-	if err != nil {
-		return err
-	}
-	return codestore.Build(ctx, dir, codestore.Source{Whole: whole, Stub: append(m.Stub(nil), names(wasm)...)})
-}
-
-// names returns the section with the names of a module's functions, which traps show.
-func names(wasm []byte) []byte {
-	m, err := wasmbin.Parse(wasm)
-	if err != nil {
-		return nil // of which there was an error before
-	}
-	for _, s := range m.Sections {
-		if s.ID == wasmbin.SecCustom && s.Name == "name" {
-			list := wasm[s.Start:s.End]
-			if len(list) > 1 && list[0] == 0 && int(list[1])+2 <= len(list) { // the module's own name
-				list = list[list[1]+2:]
-			}
-			return wasmbin.AppendSection(nil, s.ID, wasmbin.AppendName(nil, s.Name), list)
-		}
-	}
-	return nil
-}
-
-// release lets go of a module, and of those that were not used for long.
-func (o *own) release(c *ownCode) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	c.uses--
-	for at := o.order.Back(); at != nil && o.order.Len() > maxKept; {
-		digest, before := at.Value.(string), at.Prev()
-		old := o.codes[digest]
-		select {
-		case <-old.made:
-			if old.uses == 0 {
-				o.order.Remove(at)
-				delete(o.codes, digest)
-				if old.compiled != nil {
-					_ = old.compiled.Close(context.Background()) // it never fails
-				}
-			}
-		default:
-		}
-		at = before
-	}
+	runtime.AddCleanup(c, func(m wazero.CompiledModule) { _ = m.Close(context.Background()) }, c.compiled) // it never fails
+	return c, nil
 }
 
 func (o *own) close() error {
-	o.mu.Lock()
-	codes := slices.Collect(maps.Values(o.codes))
-	o.mu.Unlock()
-	for _, c := range codes {
-		<-c.made
-	}
+	o.wait.Wait()
 	return o.loader.Close(context.Background())
 }
 

@@ -1,17 +1,18 @@
 package engine
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
+	"slices"
+	"strings"
 
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
+	"coderunner/pyodide/rewrite"
+	"coderunner/pyodide/wasmbin"
 	"coderunner/runners"
 )
 
@@ -54,53 +55,113 @@ func (e *Engine) Prepare(ctx context.Context, m *Module, progress runners.Progre
 			err = unmap()
 		}
 	}
-	if e.compiled.Swap(false) { // rewriting a module leaves ten times its size behind
-		debug.FreeOSMemory()
-	}
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", m.Name, err)
 	}
 	return nil
 }
 
-// sourceFile is a file in a directory that Build reads: what a module is compiled of besides
-// its bytes, if it is there.
-const sourceFile = "source"
+// The files in a directory that Build reads: a module, and one that is there if the module is a
+// language's.
+const libraryFile, languageFile = "library", "language"
 
-// maxCompile is the memory for compiling a module of a language, in bytes.
-const maxCompile = 4 << 30
-
-// build compiles a module of a language, in another process if the configuration has one and
-// that has enough memory.
-func (e *Engine) build(ctx context.Context, dir string, s codestore.Source) error {
-	e.compiled.Store(true)
-	if e.cfg.Compile == nil {
-		return codestore.Build(ctx, dir, s)
+// build compiles a module in a directory, in another process if the configuration has one and
+// that has enough memory for a language's.
+func (e *Engine) build(ctx context.Context, dir string, wasm []byte, language bool) error {
+	memory := int64(4 << 30)
+	err := os.WriteFile(filepath.Join(dir, libraryFile), wasm, 0o600)
+	if language {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, languageFile), nil, 0o600))
+	} else {
+		memory = min(512<<20+128*int64(len(wasm)), 2<<30)
 	}
-	rest := s
-	rest.Whole = nil
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(rest); err != nil {
-		return err
+	const small = 4 << 10 // bytes that may be compiled in this process
+	if err != nil || e.cfg.Compile == nil || len(wasm) <= small && !language {
+		return errors.Join(err, Build(ctx, dir))
 	}
-	err := errors.Join(os.WriteFile(filepath.Join(dir, libraryFile), s.Whole, 0o600), os.WriteFile(filepath.Join(dir, sourceFile), b.Bytes(), 0o600))
-	if err == nil {
-		err = e.cfg.Compile(ctx, dir, maxCompile)
-	}
-	if errors.Is(err, pyodide.ErrBudget) {
-		return codestore.Build(ctx, dir, s)
+	if err = e.cfg.Compile(ctx, dir, memory); language && errors.Is(err, pyodide.ErrBudget) {
+		return Build(ctx, dir)
 	}
 	return err
 }
 
-// source returns what build has written, and false if there is nothing.
-func source(dir string) (s codestore.Source, is bool, err error) {
-	b, err := os.ReadFile(filepath.Join(dir, sourceFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return s, false, nil
+// Build compiles a module in a directory, for a process that compiles: a language's, or a
+// program's.
+func Build(ctx context.Context, dir string) error {
+	wasm, err := os.ReadFile(filepath.Join(dir, libraryFile))
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = gob.NewDecoder(bytes.NewReader(b)).Decode(&s)
+	_, err = os.Stat(filepath.Join(dir, languageFile))
+	language := err == nil
+	whole, info, err := rewritten(wasm, language)
+	if err != nil {
+		return err
 	}
-	return s, true, err
+	m, err := wasmbin.Parse(whole)
+	if err != nil {
+		return err
+	}
+	s := codestore.Source{Whole: whole}
+	if language {
+		s.Stub, s.Data = detach(m)
+		s.Info = []byte(strings.Join(info.Globals, "\n"))
+	} else {
+		s.Stub = append(m.Stub(nil), names(wasm)...)
+	}
+	return codestore.Build(ctx, dir, s)
+}
+
+// rewritten returns a module as it is compiled.
+func rewritten(wasm []byte, language bool) ([]byte, *rewrite.Info, error) {
+	o := rewrite.Options{TableMax: maxTable}
+	if language {
+		o.Skip = rewrite.PassRounds | rewrite.PassStrides
+	}
+	return rewrite.Module(wasm, o)
+}
+
+// maxTable bounds the tables, in elements: they take the host's memory.
+const maxTable = 1 << 20
+
+// detach returns the stub module without the data that instances begin with, and the data:
+// writing it is most of the time of a start, for there is a library in it, and so is going
+// through many thousand segments that are empty. The data is nil, and in the module, if some
+// has no constant address or is not behind the other, or if the module runs while it is instantiated.
+func detach(m *wasmbin.Module) (stub []byte, data []wasmbin.Segment) {
+	active := func(d wasmbin.Data) bool { return d.Mode == wasmbin.Active }
+	end := uint32(0)
+	for _, d := range m.Data {
+		if !active(d) {
+			continue
+		}
+		at, ok := d.Offset.Eval32(func(uint32) (uint32, bool) { return 0, false })
+		if !ok || m.Start != wasmbin.NoFunc || at < end {
+			return m.Stub(nil), nil
+		}
+		end = at + uint32(len(d.Bytes))
+		data = append(data, wasmbin.Segment{Addr: at, Bytes: d.Bytes})
+	}
+	if len(data) == len(m.Data) {
+		m.Sections = slices.DeleteFunc(m.Sections, func(s wasmbin.Section) bool { return s.ID == wasmbin.SecData || s.ID == wasmbin.SecDataCount })
+	}
+	return m.Stub(active), data
+}
+
+// names returns the section with the names of a module's functions, which traps show.
+func names(wasm []byte) []byte {
+	m, err := wasmbin.Parse(wasm)
+	if err != nil {
+		return nil // of which there was an error before
+	}
+	for _, s := range m.Sections {
+		if s.ID == wasmbin.SecCustom && s.Name == "name" {
+			list := wasm[s.Start:s.End]
+			if len(list) > 1 && list[0] == 0 && int(list[1])+2 <= len(list) { // the module's own name
+				list = list[list[1]+2:]
+			}
+			return wasmbin.AppendSection(nil, s.ID, wasmbin.AppendName(nil, s.Name), list)
+		}
+	}
+	return nil
 }

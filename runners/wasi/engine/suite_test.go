@@ -110,12 +110,11 @@ func runModule(t *testing.T, e *engine.Engine, wasm []byte, root string, args []
 		t.Fatal(err)
 	}
 	s, err := p.Run(t.Context(), func(ctx context.Context, p *kernel.Process) int {
-		code, release, err := e.Use(ctx, wasm)
+		code, err := e.Use(ctx, wasm)
 		if err != nil {
 			t.Error(err)
 			return 1
 		}
-		defer release()
 		end, err := engine.Main(ctx, p, code)
 		if err != nil {
 			t.Error(err)

@@ -5,6 +5,10 @@ package guest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
 	"path/filepath"
 
 	"coderunner/internal/machine/abi"
@@ -36,20 +40,20 @@ type Language struct {
 	// *[runners.RequestError].
 	Data func(code string) ([]byte, error)
 
-	// Args returns the arguments of the command that runs a program, after the name.
-	// Session reports whether the files are a session's.
+	// Args returns the arguments of the command that runs a program, after the name; nil: the
+	// file and the program's. Session reports whether the files are a session's.
 	Args func(file string, args []string, session bool) []string
 
-	// Ready prepares what a command needs besides the language's module; its time is not the
-	// program's. Nil: nothing. What fails, Run tells.
-	Ready func(ctx context.Context, e *engine.Engine, p *kernel.Process)
-
-	// Load is Ready for a program of a run, whose file has the contents data.
-	Load func(ctx context.Context, e *engine.Engine, data []byte)
+	// Ready prepares what a program's file needs besides the language's module; its time is not
+	// the program's. Nil: nothing. What fails, Run tells.
+	Ready func(ctx context.Context, e *engine.Engine, data []byte)
 
 	// Explain adds to the report what files and the output of a program tell that has ended
 	// by itself; nil: nothing.
 	Explain func(o *runners.Outcome, fsys *memfs.FS, r *Report)
+
+	// Starts reports that its programs start processes, by [MakeStarter]'s file.
+	Starts bool
 
 	// InFiles reports that nothing of a program goes on in a session but files.
 	InFiles bool
@@ -64,6 +68,46 @@ type Call struct {
 	Engine *engine.Engine
 	Code   *engine.Code // of the language's module
 	Report *Report      // of the program of a run; nil: the command is another's child
+}
+
+// Read returns what a file has that the process may read, at most limit bytes.
+func Read(ctx context.Context, p *kernel.Process, name string, limit int64) ([]byte, error) {
+	f, errno := p.Open(ctx, name, abi.O_RDONLY, 0)
+	if errno != abi.OK {
+		return nil, fmt.Errorf("%s: %w", name, errno)
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(p.Reader(ctx, f), limit))
+}
+
+// Write writes a file as the process may. It can be executed if perm says so.
+func Write(ctx context.Context, p *kernel.Process, name string, data []byte, perm uint32) error {
+	f, errno := p.Open(ctx, name, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, perm)
+	if errno != abi.OK {
+		return fmt.Errorf("%s: %w", name, errno)
+	}
+	defer f.Close()
+	if _, err := p.Writer(ctx, f).Write(data); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if f.Stat().Mode&0o111 == 0 && perm&0o111 != 0 { // it was there before
+		_ = p.FS().Chmod(f.Node(), perm&^p.Umask) // where it may not be, that is what executing it tells
+	}
+	return nil
+}
+
+// Mount shows files at a directory, once; has is one of them.
+func Mount(fsys *memfs.FS, dir, has string, files fs.FS) error {
+	if n, errno := fsys.Lookup(nil, path.Join(dir, has), true); errno == abi.OK {
+		if fsys.Chmod(n, 0o555) != abi.EROFS { // as for what is mounted
+			return errors.New(dir + " is another program's")
+		}
+		return nil
+	}
+	if err := fsys.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return fsys.MountInto(dir, files)
 }
 
 // Report is what a run's program leaves besides what it prints. The program may have forged
@@ -81,9 +125,9 @@ type Report struct {
 // stateFile is the file of what a program has left in a session: see [runners.Session.Save].
 const stateFile = "memory"
 
-// Begin makes the interpreter that a program runs in: what the last one of its session has left,
+// begin makes the interpreter that a program runs in: what the last one of its session has left,
 // or one that has begun, as [engine.Begin] makes it.
-func (c *Call) Begin(ctx context.Context, boot func(in *engine.Instance) (state []byte, err error)) (in *engine.Instance, state []byte, err error) {
+func (c *Call) begin(ctx context.Context, boot func(in *engine.Instance) (state []byte, err error)) (in *engine.Instance, state []byte, err error) {
 	if c.Report == nil || c.Report.Session == nil {
 		return engine.Begin(ctx, c.Process, c.Code, boot)
 	}
@@ -104,6 +148,36 @@ func (c *Call) Begin(ctx context.Context, boot func(in *engine.Instance) (state 
 		k.Origin, k.Lost = runners.OriginLost, err.Error()
 	}
 	return engine.Begin(ctx, c.Process, c.Code, boot)
+}
+
+// Interpret runs a program in an interpreter whose module is a library. Boot begins it and
+// returns what of its state is the host's; nil: nothing that happens before a program can be
+// used again. Program returns the exit status. Both call the module by Must.
+func (c *Call) Interpret(ctx context.Context, name string, boot func(in *engine.Instance) []byte, program func(in *engine.Instance, state []byte) int) int {
+	var in *engine.Instance
+	var state []byte
+	var err error
+	if boot == nil {
+		in, err = engine.Start(ctx, c.Process, c.Code)
+	} else {
+		in, state, err = c.begin(ctx, func(in *engine.Instance) (state []byte, err error) {
+			err = engine.Guard(func() { state = boot(in) })
+			return state, err
+		})
+	}
+	if in == nil {
+		return c.Ended(ctx, name, engine.End{}, err)
+	}
+	defer in.Close()
+	status := 0
+	if err == nil {
+		err = engine.Guard(func() { status = program(in, state) })
+	}
+	end := in.End(err)
+	if err == nil {
+		end.Code = status
+	}
+	return c.Ended(ctx, name, end, nil)
 }
 
 // Goes reports whether the program goes on with what others of its session have left, or is

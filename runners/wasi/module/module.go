@@ -6,11 +6,8 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"strings"
 
-	"coderunner/internal/machine/abi"
-	"coderunner/internal/machine/kernel"
 	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
 	"coderunner/runners/wasi/guest"
@@ -22,8 +19,8 @@ const magic = "\x00asm"
 // Language is the row.
 var Language = guest.Language{
 	Name: runners.WASM, Version: "WASI preview 1", File: "main.wasm", Commands: []string{"wasm"}, Formats: []string{magic},
-	Data: decode, Ready: ready, Load: load, Run: run,
-	Args: func(file string, args []string, _ bool) []string { return append([]string{file}, args...) },
+	Data: decode, Run: run,
+	Ready: func(ctx context.Context, e *engine.Engine, wasm []byte) { _, _ = e.Use(ctx, wasm) },
 }
 
 // decode returns a module of base64.
@@ -47,11 +44,10 @@ func run(ctx context.Context, c *guest.Call) int {
 		return usage
 	}
 	c.Args = c.Args[1:]
-	wasm, err := read(ctx, c.Process, c.Args[0])
+	wasm, err := guest.Read(ctx, c.Process, c.Args[0], engine.MaxOwn+1)
 	var code *engine.Code
-	release := func() {}
 	if err == nil {
-		code, release, err = c.Engine.Use(ctx, wasm)
+		code, err = c.Engine.Use(ctx, wasm)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -63,32 +59,6 @@ func run(ctx context.Context, c *guest.Call) int {
 		}
 		return cannot
 	}
-	defer release()
 	end, err := engine.Main(ctx, c.Process, code)
 	return c.Ended(ctx, c.Args[0], end, err)
-}
-
-// read returns the contents of the file that the first argument names.
-func read(ctx context.Context, p *kernel.Process, name string) ([]byte, error) {
-	f, errno := p.Open(ctx, name, abi.O_RDONLY, 0)
-	if errno != abi.OK {
-		return nil, errno
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(p.Reader(ctx, f), engine.MaxOwn+1))
-}
-
-// ready compiles what a command names.
-func ready(ctx context.Context, e *engine.Engine, p *kernel.Process) {
-	if len(p.Args) > 1 {
-		if wasm, err := read(ctx, p, p.Args[1]); err == nil {
-			load(ctx, e, wasm)
-		}
-	}
-}
-
-func load(ctx context.Context, e *engine.Engine, wasm []byte) {
-	if _, release, err := e.Use(ctx, wasm); err == nil {
-		release()
-	}
 }

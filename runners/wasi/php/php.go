@@ -3,8 +3,8 @@
 //
 // # Limits
 //
-// Of the options -r, -f, -d, -l, -v, -i and -m. There are no processes to start, no sockets
-// and no extensions to load.
+// Of the options -r, -f, -d, -l, -v, -i and -m. Processes are started by prelude.php, one at a
+// time. There are no sockets and no extensions to load.
 package php
 
 import (
@@ -28,8 +28,7 @@ import (
 var Language = guest.Language{
 	Name: runners.PHP, Version: versions.PHPVersion, File: "main.php", Commands: []string{"php", "php-cgi"},
 	Module: &engine.Module{Name: "php", Package: versions.PHP, File: versions.PHPModule},
-	Args:   func(file string, args []string, _ bool) []string { return append([]string{file}, args...) },
-	Run:    run, Explain: explain,
+	Run:    run, Starts: true, Explain: explain,
 }
 
 //go:embed prelude.php
@@ -44,6 +43,7 @@ const (
 var settings = []string{
 	"html_errors=0", "display_errors=1", "log_errors=0", "implicit_flush=1", "output_buffering=0",
 	"max_execution_time=0", "memory_limit=-1", "register_argc_argv=1", "cgi.rfc2616_headers=0",
+	"disable_functions=system,exec,shell_exec,passthru,popen,proc_open", // prelude.php has others
 }
 
 func run(ctx context.Context, c *guest.Call) int {

@@ -14,7 +14,8 @@ import (
 
 var le = binary.LittleEndian
 
-// call is one call of an import.
+// call is one call of an import. A method that cannot do what it is for ends the call: it
+// panics with the errno that the call then answers with.
 type call struct {
 	*Process
 	ctx   context.Context
@@ -31,54 +32,87 @@ const enotsup, lastErrno abi.Errno = 58, 76
 // fn makes an import of a function that answers with an errno.
 func fn(f func(call) abi.Errno) hostfn.Func {
 	return func(ctx context.Context, stack []uint64) {
-		p := FromContext(ctx)
-		errno := f(call{p, ctx, stack})
-		if errno > lastErrno {
-			errno = enotsup
+		answer := func(errno abi.Errno) {
+			if errno > lastErrno {
+				errno = enotsup
+			}
+			stack[0] = uint64(errno)
 		}
-		stack[0] = uint64(errno)
+		defer func() {
+			end := recover()
+			if errno, ok := end.(abi.Errno); ok {
+				answer(errno)
+			} else if end != nil {
+				panic(end)
+			}
+		}()
+		answer(f(call{FromContext(ctx), ctx, stack}))
 	}
 }
 
-// onFile is for functions whose argument 0 is a descriptor.
-func onFile(f func(call, *memfs.File) abi.Errno) hostfn.Func {
-	return fn(func(c call) abi.Errno {
-		d := c.at(c.u32(0))
-		if d == nil {
-			return abi.EBADF
-		}
-		return f(c, d.file)
-	})
-}
-
-// place is a directory and a path relative to it.
-type place struct {
-	dir  *memfs.Node
-	name string
-}
-
-// place decodes a descriptor and a path: arguments fd, and at and the one after it.
-func (c call) place(fd, at int) (place, abi.Errno) {
-	d := c.at(c.u32(fd))
-	if d == nil {
-		return place{}, abi.EBADF
-	}
-	name, errno := c.text(at)
+func (c call) must(errno abi.Errno) {
 	if errno != abi.OK {
-		return place{}, errno
+		panic(errno)
 	}
-	if d.file.Node() == nil || !d.file.Node().IsDir() {
-		return place{}, abi.ENOTDIR
+}
+
+// bytes returns n bytes at an address; to returns them at the address that is argument i.
+func (c call) bytes(at, n uint32) []byte {
+	b, ok := c.mem.Bytes(at, n)
+	if !ok {
+		panic(abi.EFAULT)
 	}
-	if d.preopen != "." && leaves(name) || strings.HasPrefix(name, "/") {
-		return place{}, abi.EPERM
+	return b
+}
+
+func (c call) to(i int, n uint32) []byte { return c.bytes(c.u32(i), n) }
+
+func (c call) put32(i int, n int) abi.Errno {
+	le.PutUint32(c.to(i, 4), uint32(n))
+	return abi.OK
+}
+
+func (c call) put64(i int, n uint64) abi.Errno {
+	le.PutUint64(c.to(i, 8), n)
+	return abi.OK
+}
+
+// open returns the descriptor that is argument i, and file its file.
+func (c call) open(i int) *descriptor {
+	d := c.at(c.u32(i))
+	if d == nil {
+		panic(abi.EBADF)
+	}
+	return d
+}
+
+func (c call) file(i int) *memfs.File { return c.open(i).file }
+
+// place returns a directory and a path relative to it: arguments fd, and at and the one after
+// it.
+func (c call) place(fd, at int) (*memfs.Node, string) {
+	d, name := c.open(fd), c.text(at)
+	dir := d.file.Node()
+	switch {
+	case dir == nil || !dir.IsDir():
+		panic(abi.ENOTDIR)
+	case d.preopen != "." && leaves(name) || strings.HasPrefix(name, "/"):
+		panic(abi.EPERM)
 	}
 	if c.Looked != nil {
-		if dir, errno := c.fs.PathOf(d.file.Node()); errno == abi.OK {
-			c.Looked(path.Join(dir, name))
+		if to, errno := c.fs.PathOf(dir); errno == abi.OK {
+			c.Looked(path.Join(to, name))
 		}
 	}
-	return place{d.file.Node(), name}, abi.OK
+	return dir, name
+}
+
+// node finds the file at a place; link reports whether it may be one itself.
+func (c call) node(fd, at int, link bool) *memfs.Node {
+	dir, name := c.place(fd, at)
+	n, errno := c.fs.Lookup(dir, name, !link)
+	c.must(errno)
+	return n
 }
 
 // leaves reports whether a path by its words leads out of the directory that it is relative
@@ -100,24 +134,15 @@ func leaves(name string) bool {
 }
 
 // text reads the path whose address is argument i, and its length the next.
-func (c call) text(i int) (string, abi.Errno) {
-	b, ok := c.mem.Bytes(c.u32(i), c.u32(i+1))
+func (c call) text(i int) string {
+	b := c.to(i, c.u32(i+1))
 	switch {
-	case !ok:
-		return "", abi.EFAULT
 	case len(b) >= abi.PATH_MAX:
-		return "", abi.ENAMETOOLONG
+		panic(abi.ENAMETOOLONG)
 	case strings.IndexByte(string(b), 0) >= 0:
-		return "", abi.EINVAL
+		panic(abi.EINVAL)
 	}
-	return string(b), abi.OK
-}
-
-func fault(ok bool) abi.Errno {
-	if !ok {
-		return abi.EFAULT
-	}
-	return abi.OK
+	return string(b)
 }
 
 // waiting calls f, which may wait for others. It does not return once the process has ended.
@@ -134,12 +159,4 @@ func (c call) check() {
 	if c.ctx.Err() != nil {
 		panic(&Stopped{context.Cause(c.ctx)})
 	}
-}
-
-// result passes n on to the address that is argument i.
-func (c call) result(i int, n uint32, errno abi.Errno) abi.Errno {
-	if errno != abi.OK {
-		return errno
-	}
-	return fault(c.mem.PutUint32(c.u32(i), n))
 }

@@ -3,8 +3,8 @@
 // wazero's own implementation, which has the host's, is not used.
 //
 // A function of the table decodes its arguments, calls the machine and encodes the result;
-// the files are named after the functions' first words. Every address and every length is
-// checked: what is outside of the module's memory is EFAULT.
+// fd.go, path.go and poll.go have those of these first words, host.go the others. Every
+// address and every length is checked: what is outside of the module's memory is EFAULT.
 //
 // # What a module finds
 //

@@ -42,41 +42,45 @@ func pollOneoff(c call) abi.Errno {
 	if n == 0 || n > maxSubscriptions {
 		return abi.EINVAL
 	}
-	in, ok := c.mem.Bytes(c.u32(0), n*subscriptionSize)
-	out, ok2 := c.mem.Bytes(c.u32(1), n*eventSize)
-	if _, ok3 := c.mem.Bytes(c.u32(3), 4); !ok || !ok2 || !ok3 {
-		return abi.EFAULT
-	}
+	in, out := c.to(0, n*subscriptionSize), c.to(1, n*eventSize)
+	c.to(3, 4)
 	list := make([]subscription, 0, n)
 	for ; len(in) > 0; in = in[subscriptionSize:] {
-		s, errno := c.subscription(in)
-		if errno != abi.OK {
-			return errno
-		}
-		list = append(list, s)
+		list = append(list, c.subscription(in))
 	}
 	begun := time.Now()
-	_, _ = c.waiting(func(ctx context.Context) (int, abi.Errno) { return 0, await(ctx, list) })
+	_, _ = c.waiting(func(ctx context.Context) (int, abi.Errno) {
+		var files []memfs.Polled
+		first := time.Duration(math.MaxInt64)
+		for _, s := range list {
+			if s.file != nil {
+				files = append(files, memfs.Polled{File: s.file, Events: s.events()})
+			} else {
+				first = min(first, s.after) // 0 if it cannot be waited for
+			}
+		}
+		timer := time.NewTimer(first)
+		defer timer.Stop()
+		_, errno := memfs.Await(ctx, files, timer.C)
+		return 0, errno
+	})
 	passed := time.Since(begun)
-	count := uint32(0)
+	count := 0
 	for _, s := range list {
 		if s.ready(passed) {
 			s.put(out[count*eventSize:])
 			count++
 		}
 	}
-	return c.result(3, count, abi.OK)
+	return c.put32(3, count)
 }
 
-func (c call) subscription(b []byte) (subscription, abi.Errno) {
+func (c call) subscription(b []byte) subscription {
 	s := subscription{userdata: le.Uint64(b), tag: b[8]}
 	switch s.tag {
 	case tagClock:
 		const absolute = 1
-		now, errno := c.clock(le.Uint32(b[16:]))
-		if errno != abi.OK {
-			return s, errno
-		}
+		now := c.clock(le.Uint32(b[16:]))
 		timeout := le.Uint64(b[24:])
 		if s.after = time.Duration(min(timeout, math.MaxInt64)); le.Uint16(b[40:])&absolute != 0 {
 			s.after -= now
@@ -88,9 +92,9 @@ func (c call) subscription(b []byte) (subscription, abi.Errno) {
 			s.errno = abi.EBADF
 		}
 	default:
-		return s, abi.EINVAL
+		panic(abi.EINVAL)
 	}
-	return s, abi.OK
+	return s
 }
 
 // events are what makes the subscription ready.
@@ -130,34 +134,5 @@ func (s *subscription) put(b []byte) {
 	const hangup = 1
 	if s.file.Ready()&abi.POLLHUP != 0 {
 		le.PutUint16(b[24:], hangup)
-	}
-}
-
-// await waits until one of the subscriptions is ready.
-func await(ctx context.Context, list []subscription) abi.Errno {
-	changed := make(chan struct{}, 1)
-	first := time.Duration(math.MaxInt64)
-	for i := range list {
-		if s := &list[i]; s.file != nil {
-			defer s.file.Watch(changed)()
-		} else if s.errno == abi.OK {
-			first = min(first, s.after)
-		}
-	}
-	timer := time.NewTimer(first)
-	defer timer.Stop()
-	for {
-		for i := range list {
-			if s := &list[i]; (s.file != nil || s.errno != abi.OK) && s.ready(0) {
-				return abi.OK
-			}
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return abi.OK
-		case <-ctx.Done():
-			return abi.EINTR
-		}
 	}
 }

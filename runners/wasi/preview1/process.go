@@ -56,12 +56,11 @@ func New(k *kernel.Process) (*Process, error) {
 // openDirs opens the directories that are open from the start. A C library that finds two
 // that a path may be relative to takes the one with the longer name, or else the last.
 func (p *Process) openDirs() error {
-	names := []string{"/"}
-	root, err := p.openDir("/")
+	root, err := p.openDir("/", "/")
 	if err != nil {
 		return err
 	}
-	p.add(root, "/")
+	var names []string
 	root.ReadDir(func(e abi.Dirent) bool {
 		if e.Name != "." && e.Name != ".." && (e.Type == abi.DT_DIR || e.Type == abi.DT_LNK || e.Type == abi.DT_UNKNOWN) {
 			names = append(names, "/"+e.Name)
@@ -71,21 +70,18 @@ func (p *Process) openDirs() error {
 	if _, errno := root.SeekTo(0, abi.SEEK_SET); errno != abi.OK {
 		return errno
 	}
-	for _, name := range names[1:] {
-		if f, err := p.openDir(name); err == nil { // else it is none, or not ours to read
-			p.add(f, name)
-		}
+	for _, name := range names {
+		_, _ = p.openDir(name, name) // it may be none, or not ours to read
 	}
-	dir, err := p.openDir(p.k.Dir)
-	if err != nil {
-		return err
-	}
-	p.add(dir, ".")
-	return nil
+	_, err = p.openDir(p.k.Dir, ".")
+	return err
 }
 
-func (p *Process) openDir(name string) (*memfs.File, error) {
+func (p *Process) openDir(name, as string) (*memfs.File, error) {
 	f, errno := p.fs.Open(context.Background(), nil, name, abi.O_RDONLY|abi.O_DIRECTORY|abi.O_NONBLOCK, 0)
+	if errno == abi.OK {
+		_, errno = p.add(f, as)
+	}
 	if errno != abi.OK {
 		return nil, fmt.Errorf("open %s: %w", name, errno)
 	}
@@ -101,9 +97,6 @@ func (p *Process) Close() {
 
 // Attach sets the module's memory.
 func (p *Process) Attach(mem hostfn.Mem) { p.mem = mem }
-
-// Add adds a file as the next free descriptor, and takes it over.
-func (p *Process) Add(f *memfs.File) (fd uint32, errno abi.Errno) { return p.add(f, "") }
 
 // Busy returns the time since the process began in which it did not wait for others.
 func (p *Process) Busy() time.Duration { return time.Since(p.zero) - p.idle }
@@ -176,6 +169,14 @@ func (p *Process) Context(ctx context.Context) context.Context {
 // FromContext returns the process of a call.
 func FromContext(ctx context.Context) *Process { return ctx.Value(key{}).(*Process) }
 
+// Caller returns the machine's process of a call, nil if ctx is not one's.
+func Caller(ctx context.Context) *kernel.Process {
+	if p, ok := ctx.Value(key{}).(*Process); ok {
+		return p.k
+	}
+	return nil
+}
+
 // Exit is the end that a module asked for.
 type Exit struct{ Code uint32 }
 
@@ -191,12 +192,8 @@ func (e *Stopped) Unwrap() error { return e.Err }
 func (p *Process) Sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	c := call{Process: p, ctx: ctx}
-	_, _ = c.waiting(func(ctx context.Context) (int, abi.Errno) {
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		return 0, abi.OK
+	_, _ = call{Process: p, ctx: ctx}.waiting(func(ctx context.Context) (int, abi.Errno) {
+		_, errno := memfs.Await(ctx, nil, timer.C)
+		return 0, errno
 	})
 }

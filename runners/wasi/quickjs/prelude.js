@@ -1,6 +1,6 @@
 // What a program of QuickJS finds besides the language: made of one function of the host,
 // host(operation, text...), which returns a text or throws one.
-(function (host) {
+(function (_, host) {
   "use strict";
   const call = (...args) => {
     const answer = host(...args.map(String));
@@ -84,13 +84,14 @@
   };
   const clear = (id) => void (timers = timers.filter((t) => t.id !== id));
 
+  const process = () => parse(call("process"));
   const std = {
     loadFile: (name) => { try { return call("read", name); } catch { return null; } },
     writeFile: (name, text) => void call("save", name, text),
     exit: (code = 0) => void call("exit", Number(code) | 0),
-    getenv: (name) => parse(call("env"))[name],
-    getenviron: () => parse(call("env")),
-    in: { readAsString: () => call("stdin"), getline: () => { const line = call("line"); return line === "" ? null : line.replace(/\n$/, ""); } },
+    getenv: (name) => std.getenviron()[name],
+    getenviron: () => Object.fromEntries((process().env ?? []).map((s) => s.split(/=(.*)/s))),
+    in: { readAsString: () => call("input"), getline: () => { const line = call("input", "line"); return line === "" ? null : line.replace(/\n$/, ""); } },
     out: { puts: (s) => write(1, s), printf: (...a) => write(1, format(a)), flush() {} },
     err: { puts: (s) => write(2, s), printf: (...a) => write(2, format(a)), flush() {} },
     gc() {},
@@ -99,7 +100,7 @@
     readdir: (name) => { try { return [parse(call("list", name)), 0]; } catch { return [[], -1]; } },
     remove: (name) => { try { call("remove", name); return 0; } catch { return -1; } },
     mkdir: (name) => { try { call("mkdir", name); return 0; } catch { return -1; } },
-    getcwd: () => [call("dir"), 0],
+    getcwd: () => [process().dir, 0],
     sleep: (ms) => void call("sleep", ms),
     now: () => Date.now(),
     setTimeout: (f, ms, ...args) => schedule(f, ms, args),
@@ -114,11 +115,29 @@
     queueMicrotask: globalThis.queueMicrotask ?? ((f) => void Promise.resolve().then(f)),
   })) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
 
-  Object.defineProperty(globalThis, "scriptArgs", { get: () => args ??= parse(call("args")), set: (v) => void (args = v), configurable: true });
+  Object.defineProperty(globalThis, "scriptArgs", { get: () => args ??= process().args, set: (v) => void (args = v), configurable: true });
 
   const begun = new Set(Object.getOwnPropertyNames(globalThis));
 
-  return {
+  // The modules that programs know of QuickJS export properties of a global; some are keywords.
+  const builtin = { std: "loadFile writeFile exit getenv getenviron in out err gc", os: "readdir remove mkdir getcwd sleep now setTimeout clearTimeout platform" };
+
+  const helpers = {
+    // Resolves a module's name relative to that of the one which imports it.
+    normalize(names) {
+      const [name, base] = names.split("\0");
+      if (!/^\.\.?\//.test(name)) return name;
+      const path = [];
+      for (const part of [...base.split("/").slice(0, -1), ...name.split("/")])
+        if (part === ".." && path.length > 0 && path.at(-1) !== ".." && path.at(-1) !== "") path.pop();
+        else if (part !== "." && (part !== "" || path.length === 0 && base[0] === "/")) path.push(part);
+      return path.join("/");
+    },
+    load(name) {
+      const global = name.replace(/^qjs:/, "");
+      if (Object.hasOwn(builtin, global)) return builtin[global].split(" ").map((n) => `const $${n} = globalThis.${global}.${n}; export { $${n} as ${n} };\n`).join("");
+      try { return call("read", name); } catch (e) { throw new Error("could not load module " + e.message); }
+    },
     // Begins a program: the last one's arguments and timers are gone.
     again() {
       args = undefined;
@@ -141,7 +160,8 @@
       }
       return String(timers.length === 0 ? -1 : Math.max(0, Math.min(...timers.map((t) => t.at)) - now));
     },
-    value(v) {
+    value(result) {
+      const v = result.value;
       if (v === undefined) return "";
       let json;
       try { json = stringify(v); } catch { /* it has no JSON */ }
@@ -154,4 +174,5 @@
       return stringify([is ? String(e.name) : "Error", is ? String(e.message) : inspect(e, 1), stack ? `${head}\n${stack}` : head]);
     },
   };
+  return (name, value) => helpers[name](value);
 })

@@ -9,6 +9,7 @@
 package quickjs
 
 import (
+	"bufio"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -22,7 +23,6 @@ import (
 	"strings"
 	"time"
 
-	"coderunner/internal/machine/abi"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
@@ -33,7 +33,6 @@ import (
 var Language = guest.Language{
 	Name: runners.QuickJS, Version: versions.QuickJSVersion, File: "main.js", Commands: []string{"qjs"},
 	Module: &engine.Module{Name: "quickjs", Package: versions.QuickJS, File: versions.QuickJSModule, Imports: imports},
-	Args:   func(file string, args []string, _ bool) []string { return append([]string{file}, args...) },
 	Run:    run,
 }
 
@@ -45,16 +44,17 @@ type vm struct {
 	*engine.Instance
 	c   *guest.Call
 	ctx context.Context
-	in  io.Reader
+	in  *bufio.Reader // of standard input; nil: nothing was read yet
 	booted
+	failing bool // it has failed already
 	// rejected are reasons of promises that nothing has handled, by the promises.
 	rejected map[uint32]uint32
 }
 
 // booted is the state of QuickJS that has begun.
 type booted struct {
-	Helpers map[string]uint32 // functions of prelude.js
-	Random  uint32            // address of the state of Math.random, 0 if it is not known
+	Helpers uint32 // the function that prelude.js returns
+	Random  uint32 // address of the state of Math.random, 0 if it is not known
 }
 
 // Flags of qjs_eval.
@@ -75,33 +75,32 @@ func run(ctx context.Context, c *guest.Call) int {
 		return 2
 	}
 	c.Args = append([]string{name}, args...)
-	v := &vm{c: c, ctx: ctx, in: c.Stdin(ctx), rejected: map[uint32]uint32{}}
-	in, state, err := c.Begin(ctx, v.boot)
-	if in == nil {
-		return c.Ended(ctx, "qjs", engine.End{}, err)
-	}
-	defer in.Close()
-	if err == nil {
+	v := &vm{c: c, ctx: ctx, rejected: map[uint32]uint32{}}
+	return c.Interpret(ctx, "qjs", v.boot, func(in *engine.Instance, state []byte) int {
 		v.Instance, in.State = in, v
-		if err = json.Unmarshal(state, &v.booted); v.Random != 0 {
+		if json.Unmarshal(state, &v.booted) == nil && v.Random != 0 {
 			v.Mem.PutUint64(v.Random, rand.Uint64()|1)
 		}
-	}
-	if err == nil {
-		err = v.main(name, code)
-	}
-	failed, fails := errors.AsType[*failure](err)
-	if err == nil || fails {
-		err = errors.Join(err, v.leave(state, err == nil))
-	}
-	if fails {
+		err := engine.Guard(func() { v.main(name, code) })
+		failed, fails := errors.AsType[*failure](err)
+		if err != nil && !fails {
+			engine.Stop(err)
+		}
+		if v.c.Goes() {
+			var variables []runners.Variable
+			if json.Unmarshal([]byte(v.ask("names", 0)), &variables) == nil {
+				v.c.Leave(in, state, variables, err == nil)
+			}
+		}
+		if !fails {
+			return 0
+		}
 		fmt.Fprintln(c.Stderr(ctx), failed.trace)
 		if c.Report != nil {
 			c.Report.Error = failed.error(name)
 		}
 		return 1
-	}
-	return c.Ended(ctx, "qjs", in.End(err), nil)
+	})
 }
 
 // program reads the command line: qjs [-e CODE | -m] FILE [ARG]...
@@ -119,62 +118,26 @@ func program(ctx context.Context, c *guest.Call) (name, code string, args []stri
 	case strings.HasPrefix(args[0], "-"):
 		return "", "", nil, fmt.Errorf("unknown option %s (this build takes -e and -m)", args[0])
 	}
-	b, err := readFile(ctx, c, args[0])
+	b, err := guest.Read(ctx, c.Process, args[0], maxFile)
 	return args[0], string(b), args[1:], err
 }
 
 // maxFile bounds a file that is read as a whole, in bytes.
 const maxFile = 256 << 20
 
-func readFile(ctx context.Context, c *guest.Call, name string) ([]byte, error) {
-	f, errno := c.Open(ctx, name, abi.O_RDONLY, 0)
-	if errno != abi.OK {
-		return nil, fmt.Errorf("%s: %w", name, errno)
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(c.Reader(ctx, f), maxFile))
-}
-
-// boot makes a context with what programs find, and returns the functions of prelude.js.
-func (v *vm) boot(in *engine.Instance) (state []byte, err error) {
+// boot makes a context with what programs find.
+func (v *vm) boot(in *engine.Instance) (state []byte) {
 	v.Instance, in.State = in, v
-	for _, call := range []struct {
-		name string
-		args []uint64
-	}{{"_initialize", nil}, {"qjs_init", nil}, {"qjs_set_max_stack_size", []uint64{maxStack}}, {"qjs_set_module_loader", []uint64{1}}, {"qjs_set_promise_rejection_handler", []uint64{1}}} {
-		if _, err := v.Call(call.name, call.args...); err != nil {
-			return nil, err
-		}
-	}
-	name, n, err := v.put("host")
-	if err != nil {
-		return nil, err
-	}
-	host, err := v.Call("qjs_new_host_function", uint64(name), uint64(n), 0)
-	if err != nil {
-		return nil, err
-	}
-	make, err := v.eval(prelude, "<coderunner>", asScript)
-	if err != nil {
-		return nil, err
-	}
-	made, err := v.apply(make, uint32(host))
-	b := booted{Helpers: map[string]uint32{}}
-	for _, name := range []string{"again", "random", "tick", "value", "failure", "names"} {
-		if err == nil {
-			b.Helpers[name], err = v.property(made, name)
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	v.booted = b
-	text, err := v.ask("random", 0)
-	if err != nil {
-		return nil, err
-	}
-	b.Random = v.findRandom(text)
-	return json.Marshal(b)
+	v.Must("_initialize")
+	v.Must("qjs_init")
+	v.Must("qjs_set_max_stack_size", maxStack)
+	v.Must("qjs_set_module_loader", 1)
+	v.Must("qjs_set_promise_rejection_handler", 1)
+	v.Helpers = v.value("qjs_eval", prelude, len(prelude), "<coderunner>", asScript)
+	v.Helpers = v.apply("host", v.Must("qjs_new_host_function", "host", len("host"), 0))
+	v.Random = v.findRandom(v.ask("random", 0))
+	state, _ = json.Marshal(v.booted) // it never fails
+	return state
 }
 
 // findRandom returns the address of the state of Math.random after it has returned a number,
@@ -196,132 +159,57 @@ func (v *vm) findRandom(number string) uint32 {
 	return 0
 }
 
-// leave saves what a program leaves in its session, unless it has ended the process.
-func (v *vm) leave(state []byte, succeeded bool) error {
-	if !v.c.Goes() {
-		return nil
-	}
-	text, err := v.ask("names", 0)
-	var variables []runners.Variable
-	if err == nil && json.Unmarshal([]byte(text), &variables) == nil {
-		v.c.Leave(v.Instance, state, variables, succeeded)
-	}
-	return err
-}
-
 // main runs a program until nothing is left to do.
-func (v *vm) main(name, code string) error {
+func (v *vm) main(name, code string) {
 	if strings.HasPrefix(code, "#!") {
 		code = "//" + code
 	}
-	if _, err := v.ask("again", 0); err != nil {
-		return err
-	}
-	flags := uint64(mayAwait)
-	if module, err := v.isModule(name, code); err != nil {
-		return err
-	} else if module {
+	v.ask("again", 0)
+	eval := func(flags int) uint32 { return v.value("qjs_eval", code, len(code), name, flags) }
+	flags := mayAwait
+	// It is a module by its name, or since it is no script, as Node decides.
+	if strings.HasSuffix(name, ".mjs") {
+		flags = asModule
+	} else if err := engine.Guard(func() { eval(compiled | mayAwait) }); err != nil {
+		if _, failed := errors.AsType[*failure](err); !failed {
+			engine.Stop(err)
+		}
 		flags = asModule
 	}
-	promise, err := v.eval(code, name, flags)
-	if err != nil {
-		return err
-	}
-	if err := v.loop(); err != nil {
-		return err
-	}
+	promise := eval(flags)
+	v.loop()
 	const pending, rejected = 0, 2
-	state, err := v.Call("qjs_promise_state", uint64(promise))
-	if err != nil {
-		return err
-	}
-	switch state {
+	switch v.Must("qjs_promise_state", promise) {
 	case pending:
-		return &failure{kind: "Error", message: "the program awaits what never comes", trace: "qjs: the program awaits what never comes"}
+		engine.Stop(&failure{kind: "Error", message: "the program awaits what never comes", trace: "qjs: the program awaits what never comes"})
 	case rejected:
-		reason, err := v.Call("qjs_promise_result", uint64(promise))
-		if err != nil {
-			return err
-		}
-		return v.failed(uint32(reason))
+		v.fail(v.Must("qjs_promise_result", promise))
 	}
-	if v.c.Report == nil || flags == asModule {
-		return nil
+	var pair [2]string
+	if v.c.Report != nil && flags != asModule && json.Unmarshal([]byte(v.ask("value", v.Must("qjs_promise_result", promise))), &pair) == nil {
+		v.c.Report.Result = runners.NewValue(pair[0], pair[1], maxResult)
 	}
-	return v.report(promise)
-}
-
-// isModule reports whether a program is a module: by its name, or since it is no script, as
-// Node decides.
-func (v *vm) isModule(name, code string) (bool, error) {
-	if strings.HasSuffix(name, ".mjs") {
-		return true, nil
-	}
-	_, err := v.eval(code, name, compiled|mayAwait)
-	if _, failed := errors.AsType[*failure](err); failed {
-		return true, nil
-	}
-	return false, err
 }
 
 // loop performs jobs and timers until there are none.
-func (v *vm) loop() error {
+func (v *vm) loop() {
 	for {
-		if err := v.jobs(); err != nil {
-			return err
+		for v.Must("qjs_is_job_pending") != 0 {
+			if int32(v.Must("qjs_execute_pending_job")) < 0 {
+				v.fail(v.Must("qjs_get_exception"))
+			}
 		}
 		for _, reason := range v.rejected {
-			return v.failed(reason)
+			v.fail(reason)
 		}
-		text, err := v.ask("tick", 0)
-		if err != nil {
-			return err
-		}
-		ms, err := strconv.ParseFloat(text, 64)
+		ms, err := strconv.ParseFloat(v.ask("tick", 0), 64)
 		if err != nil || ms < 0 {
-			return nil
+			return
 		}
 		if ms > 0 {
 			v.Sleep(v.ctx, time.Duration(ms*float64(time.Millisecond)))
 		}
 	}
-}
-
-func (v *vm) jobs() error {
-	for {
-		is, err := v.Call("qjs_is_job_pending")
-		if err != nil || is == 0 {
-			return err
-		}
-		status, err := v.Call("qjs_execute_pending_job")
-		if err != nil {
-			return err
-		}
-		if int32(status) < 0 {
-			return v.exception()
-		}
-	}
-}
-
-// report reports the value of the last expression.
-func (v *vm) report(promise uint32) error {
-	result, err := v.Call("qjs_promise_result", uint64(promise))
-	if err != nil {
-		return err
-	}
-	value, err := v.property(uint32(result), "value")
-	if err != nil {
-		return err
-	}
-	text, err := v.ask("value", value)
-	if err != nil || text == "" {
-		return err
-	}
-	var pair [2]string
-	if json.Unmarshal([]byte(text), &pair) == nil {
-		v.c.Report.Result = runners.NewValue(pair[0], pair[1], maxResult)
-	}
-	return nil
 }
 
 // maxResult bounds a program's value, in bytes.
@@ -340,27 +228,17 @@ func (e *failure) error(name string) *runners.Error {
 	return &runners.Error{Type: runners.ClipLine(e.kind, 200), Message: e.message, Traceback: e.trace, Line: line, Shown: true}
 }
 
-// exception returns the exception that is pending.
-func (v *vm) exception() error {
-	reason, err := v.Call("qjs_get_exception")
-	if err != nil {
-		return err
+// fail ends the program with what was thrown.
+func (v *vm) fail(reason uint32) {
+	if v.Helpers == 0 || v.failing { // it has taken from prelude.js what that tells of failures with
+		text := v.text(reason)
+		engine.Stop(&failure{"Error", text, "qjs: " + text})
 	}
-	return v.failed(uint32(reason))
-}
-
-func (v *vm) failed(reason uint32) error {
-	if _, ok := v.Helpers["failure"]; !ok {
-		text, err := v.text(reason)
-		return errors.Join(err, errors.New("prelude.js: "+text))
-	}
-	text, err := v.ask("failure", reason)
-	if err != nil {
-		return err
-	}
+	v.failing = true
 	var parts [3]string
-	if err := json.Unmarshal([]byte(text), &parts); err != nil {
-		return err
+	if err := json.Unmarshal([]byte(v.ask("failure", reason)), &parts); err != nil {
+		engine.Stop(err)
 	}
-	return &failure{parts[0], parts[1], parts[2]}
+	v.failing = false
+	engine.Stop(&failure{parts[0], parts[1], parts[2]})
 }

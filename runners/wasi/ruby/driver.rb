@@ -152,14 +152,40 @@ module CodeRunner
   end
 end
 
+module CodeRunner
+  # Runs a command of the shell and returns its exit status and, with "o", what it printed.
+  def self.start(mode, words, dir: Dir.pwd, **rest)
+    raise ArgumentError, "unknown option #{rest.keys.first} of a process (this build takes chdir: and exception:)" unless rest.empty?
+    env = words.first.is_a?(Hash) ? words.shift : {}
+    words.map! { |w| w.is_a?(Array) ? w.first : w.to_s }
+    command = words.size == 1 ? words.first : words.map { |w| "'#{w.gsub("'", "'\\\\''")}'" }.join(" ")
+    $stdout.flush
+    File.open("/dev/process", "r+b") do |f|
+      f.sync = true
+      f.write([mode, File.expand_path(dir), command, *ENV.to_h.merge(env).reject { |_, v| v.nil? }.map { |k, v| "#{k}=#{v}" }].join("\0"))
+      [f.gets.to_i, f.read.force_encoding("UTF-8")]
+    end
+  end
+end
+
 module Kernel
   def at_exit(&block) = CodeRunner.later(block) && block
 
-  # WASI has no processes.
-  %i[fork spawn system exec `].each do |name|
-    define_method(name) { |*| raise NotImplementedError, "#{name == :` ? "backticks start" : "#{name} starts"} a process, which Ruby in WebAssembly cannot; run the program from bash or Python" }
-    private name
+  def system(*words, exception: false, chdir: Dir.pwd, **rest)
+    status, = CodeRunner.start("s", words, dir: chdir, **rest)
+    raise "Command failed with exit #{status}: #{words.first}" if exception && status != 0
+    status == 127 ? nil : status == 0
   end
+
+  def `(command) = CodeRunner.start("o", [command]).last
+
+  def exec(*words, **rest) = exit!(CodeRunner.start("s", words, **rest).first)
+
+  # WASI has no call that makes a process beside this one.
+  %i[fork spawn].each do |name|
+    define_method(name) { |*| raise NotImplementedError, "#{name} starts a process that runs beside this one, which Ruby in WebAssembly cannot; system and backticks wait for one" }
+  end
+  private :system, :`, :exec, :fork, :spawn
 end
 
 %i[fork spawn].each { |name| Process.define_singleton_method(name) { |*| Kernel.instance_method(name).bind_call(self) } }

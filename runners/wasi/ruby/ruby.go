@@ -8,8 +8,8 @@
 //
 // # Limits
 //
-// Values of JavaScript, which the module's imports are about, do not exist here. There are no
-// processes and no sockets; threads take turns only where they wait.
+// Values of JavaScript, which the module's imports are about, do not exist here. Processes
+// are started by driver.rb, one at a time. There are no sockets; threads take turns only where they wait.
 package ruby
 
 import (
@@ -30,9 +30,8 @@ import (
 // Language is the row.
 var Language = guest.Language{
 	Name: runners.Ruby, Version: versions.RubyVersion, File: "main.rb", Commands: []string{"ruby"},
-	Module: &engine.Module{Name: "ruby", Package: versions.Ruby, File: versions.RubyModule, Imports: imports},
-	Args:   func(file string, args []string, _ bool) []string { return append([]string{file}, args...) },
-	Run:    run,
+	Module: &engine.Module{Name: "ruby", Package: versions.Ruby, File: versions.RubyModule, Imports: imports, Absent: "Ruby's module js needs a host of JavaScript, which this is not"},
+	Run:    run, Starts: true,
 }
 
 //go:embed driver.rb
@@ -47,72 +46,60 @@ type vm struct {
 func run(ctx context.Context, c *guest.Call) int {
 	args, dir := c.Args[1:], c.Dir
 	v := &vm{}
-	in, state, err := c.Begin(ctx, v.boot)
-	if in == nil {
-		return c.Ended(ctx, "ruby", engine.End{}, err)
-	}
-	defer in.Close()
-	status := 0
-	if err == nil {
+	return c.Interpret(ctx, "ruby", v.boot, func(in *engine.Instance, state []byte) int {
 		v.Instance, in.State = in, v
-		if err = json.Unmarshal(state, &v.handles); err == nil {
-			status, err = v.main(c, dir, args)
+		if err := json.Unmarshal(state, &v.handles); err != nil {
+			engine.Stop(err)
 		}
-	}
-	end := in.End(err)
-	if err == nil {
-		end.Code = status
-	}
-	return c.Ended(ctx, "ruby", end, nil)
+		return v.main(c, dir, args)
+	})
 }
 
 // boot begins Ruby, and returns its handles.
-func (v *vm) boot(in *engine.Instance) (state []byte, err error) {
+func (v *vm) boot(in *engine.Instance) []byte {
 	v.Instance, in.State = in, v
-	if _, err := v.Call("_initialize"); err != nil {
-		return nil, err
+	v.Must("_initialize")
+	var list []byte
+	options := []string{"ruby", "-EUTF-8", "-e_=0"}
+	for _, o := range options {
+		list = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(list, v.Put(o+"\x00")), uint32(len(o)+1))
 	}
-	if err := v.init("ruby", "-EUTF-8", "-e_=0"); err != nil {
-		return nil, err
-	}
-	if _, err = v.eval("eval(" + literal(driver) + ", TOPLEVEL_BINDING, '<coderunner>', 1); ''"); err != nil {
-		return nil, err
-	}
-	return json.Marshal(v.handles)
+	v.Must("ruby-init: func(args: list<string>) -> ()", v.Put(string(list)), len(options))
+	v.eval("eval(" + literal(driver) + ", TOPLEVEL_BINDING, '<coderunner>', 1); ''")
+	return v.state()
+}
+
+func (v *vm) state() []byte {
+	state, _ := json.Marshal(v.handles) // it never fails
+	return state
 }
 
 // main runs a command line.
-func (v *vm) main(c *guest.Call, dir string, args []string) (status int, err error) {
-	text, err := v.eval(fmt.Sprintf("CodeRunner.inspects, CodeRunner.session = %v, %v; CodeRunner.main(%s, %s, %s).to_s", c.Report != nil, c.Goes(), literal(dir), array(args), array(c.Env)))
+func (v *vm) main(c *guest.Call, dir string, args []string) int {
+	text := v.eval(fmt.Sprintf("CodeRunner.inspects, CodeRunner.session = %v, %v; CodeRunner.main(%s, %s, %s).to_s", c.Report != nil, c.Goes(), literal(dir), array(args), array(c.Env)))
+	status, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, err
-	}
-	if status, err = strconv.Atoi(text); err != nil {
-		return 0, fmt.Errorf("the status %.100q of Ruby's driver", text)
+		engine.Stop(fmt.Errorf("the status %.100q of Ruby's driver", text))
 	}
 	if c.Report != nil {
-		err = v.report(c, status)
+		v.report(c, status)
 	}
-	return status & 0xff, err
+	return status & 0xff
 }
 
 // maxText bounds what is read of Ruby, in bytes.
 const maxText = 1 << 20
 
 // report reads what the program leaves.
-func (v *vm) report(c *guest.Call, status int) error {
-	text, err := v.eval("CodeRunner.left")
-	if err != nil {
-		return err
-	}
+func (v *vm) report(c *guest.Call, status int) {
 	r := c.Report
 	var left struct {
 		Type, Message, Traceback, Value string
 		Line                            int
 		Variables                       []runners.Variable
 	}
-	if err := json.Unmarshal([]byte(text), &left); err != nil {
-		return nil // the program has changed what tells of it
+	if json.Unmarshal([]byte(v.eval("CodeRunner.left")), &left) != nil {
+		return // the program has changed what tells of it
 	}
 	if left.Type != "" {
 		r.Error = &runners.Error{Type: runners.ClipLine(left.Type, 200), Message: left.Message, Line: max(0, left.Line), Traceback: left.Traceback, Shown: true}
@@ -121,75 +108,23 @@ func (v *vm) report(c *guest.Call, status int) error {
 	if left.Value != "" {
 		r.Result = runners.NewValue(left.Value, left.Value, maxResult)
 	}
-	state, err := json.Marshal(v.handles)
-	if err == nil {
-		c.Leave(v.Instance, state, left.Variables, status == 0)
-	}
-	return err
+	c.Leave(v.Instance, v.state(), left.Variables, status == 0)
 }
 
 // maxResult bounds a program's value, in bytes.
 const maxResult = 50_000
 
-// init begins Ruby with options.
-func (v *vm) init(args ...string) error {
-	list := make([]byte, 0, 8*len(args))
-	for _, a := range args {
-		at, n, err := v.put(a + "\x00")
-		if err != nil {
-			return err
-		}
-		list = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(list, at), n)
-	}
-	at, _, err := v.put(string(list))
-	if err != nil {
-		return err
-	}
-	_, err = v.Call("ruby-init: func(args: list<string>) -> ()", uint64(at), uint64(len(args)))
-	return err
-}
-
-// put puts a text into Ruby's memory.
-func (v *vm) put(text string) (at, n uint32, err error) {
-	p, err := v.Call("cabi_realloc", 0, 0, 4, uint64(len(text)))
-	if err == nil && !v.Mem.Put(uint32(p), []byte(text)) {
-		err = errMemory
-	}
-	return uint32(p), uint32(len(text)), err
-}
-
-var errMemory = &engine.Unsupported{Text: "Ruby's module has given an address that is not in its memory"}
-
 // eval evaluates Ruby and returns the string that is its value.
-func (v *vm) eval(code string) (string, error) {
-	at, n, err := v.put(code + "\x00")
-	if err != nil {
-		return "", err
-	}
-	ret, err := v.Call("rb-eval-string-protect: func(str: string) -> tuple<handle<rb-abi-value>, s32>", uint64(at), uint64(n))
-	if err != nil {
-		return "", err
-	}
-	handle, ok := v.Mem.Uint32(uint32(ret))
-	status, ok2 := v.Mem.Uint32(uint32(ret) + 4)
-	if !ok || !ok2 {
-		return "", errMemory
-	}
+func (v *vm) eval(code string) string {
+	ret := v.Must("rb-eval-string-protect: func(str: string) -> tuple<handle<rb-abi-value>, s32>", v.Put(code+"\x00"), len(code)+1)
+	handle, status := v.Word(ret), v.Word(ret+4)
 	if status != 0 { // what nothing in the driver catches: a throw or a fatal error
-		return "", &engine.Unsupported{Text: fmt.Sprintf("Ruby ended in state %d", status)}
+		engine.Stop(&engine.Unsupported{Text: fmt.Sprintf("Ruby ended in state %d", status)})
 	}
-	if ret, err = v.Call("rstring-ptr: func(value: handle<rb-abi-value>) -> string", uint64(handle)); err != nil {
-		return "", err
-	}
-	start, ok := v.Mem.Uint32(uint32(ret))
-	size, ok2 := v.Mem.Uint32(uint32(ret) + 4)
-	b, ok3 := v.Mem.Bytes(start, min(size, maxText))
-	if !ok || !ok2 || !ok3 {
-		return "", errMemory
-	}
-	text := strings.ToValidUTF8(string(b), "\ufffd")
-	_, err = v.Call("cabi_post_rstring-ptr", ret)
-	return text, err
+	ret = v.Must("rstring-ptr: func(value: handle<rb-abi-value>) -> string", handle)
+	text := strings.ToValidUTF8(v.Text(v.Word(ret), min(v.Word(ret+4), maxText)), "\ufffd")
+	v.Must("cabi_post_rstring-ptr", ret)
+	return text
 }
 
 // literal returns a string of Ruby.
