@@ -42,7 +42,7 @@ func (c call) poll() (int32, abi.Errno) {
 		polled := c.p.fds.polled(fds)
 		over := false
 		_, errno := c.waiting(func(ctx context.Context) (_ int, errno abi.Errno) {
-			over, errno = memfs.Await(ctx, polled, end)
+			over, errno = memfs.Poll(ctx, polled, end)
 			return 0, errno
 		})
 		// Another thread may have read meanwhile what was there.

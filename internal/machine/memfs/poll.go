@@ -34,9 +34,9 @@ type Polled struct {
 	Events abi.Events
 }
 
-// Await waits until one of the files has one of its events, and reports over if the time has
+// Poll waits until one of the files has one of its events, and reports over if the time has
 // passed before. The error is EINTR if ctx ends.
-func Await(ctx context.Context, list []Polled, timeout <-chan time.Time) (over bool, errno abi.Errno) {
+func Poll(ctx context.Context, list []Polled, timeout <-chan time.Time) (over bool, errno abi.Errno) {
 	changed := make(chan struct{}, 1)
 	for _, p := range list {
 		defer p.File.Watch(changed)()

@@ -61,7 +61,7 @@ func pollOneoff(c call) abi.Errno {
 		}
 		timer := time.NewTimer(first)
 		defer timer.Stop()
-		_, errno := memfs.Await(ctx, files, timer.C)
+		_, errno := memfs.Poll(ctx, files, timer.C)
 		return 0, errno
 	})
 	passed := time.Since(begun)

@@ -193,7 +193,7 @@ func (p *Process) Sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	_, _ = call{Process: p, ctx: ctx}.waiting(func(ctx context.Context) (int, abi.Errno) {
-		_, errno := memfs.Await(ctx, nil, timer.C)
+		_, errno := memfs.Poll(ctx, nil, timer.C)
 		return 0, errno
 	})
 }
