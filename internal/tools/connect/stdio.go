@@ -217,5 +217,9 @@ type input struct{ process.Input }
 
 func (in input) Write(b []byte) (int, error) {
 	_ = in.SetWriteDeadline(time.Now().Add(writeTime)) // where it is not implemented, a call still ends at its time
-	return in.Input.Write(b)
+	n, err := in.Input.Write(b)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		err = transport.ErrTransportClosed // the process tells more
+	}
+	return n, err
 }
