@@ -15,12 +15,8 @@ import (
 	"coderunner/runners"
 )
 
-// Bounds of a call.
-const (
-	maxArguments = 4 << 20 // bytes
-	maxAsked     = 2000    // bytes of the arguments that a user sees
-	maxURI       = 8 << 10 // bytes
-)
+// maxAsked bounds what a user sees of a call's arguments, in bytes.
+const maxAsked = 2000
 
 // audit is the line of the log that each call leaves.
 type audit struct {
@@ -40,8 +36,8 @@ func (t *Tools) Call(ctx context.Context, call runners.ToolCall) (r *runners.Too
 	if err := t.counts.Call(); err != nil {
 		return nil, err
 	}
-	if len(call.Arguments) > maxArguments {
-		return nil, &runners.ToolError{Code: "bad_arguments", Message: fmt.Sprintf("the arguments have %d bytes; at most %d are sent", len(call.Arguments), maxArguments)}
+	if err := call.Check(); err != nil {
+		return nil, err
 	}
 	s, each, err := t.find(ctx, call.Tool)
 	if err != nil {
@@ -84,7 +80,7 @@ func (t *Tools) Call(ctx context.Context, call runners.ToolCall) (r *runners.Too
 	if r, err = s.conn.Call(ctx, each.native, call.Arguments, call.Progress); err != nil {
 		return nil, err
 	}
-	a.bytes = size(r)
+	a.bytes = r.Size()
 	if err := t.counts.Bytes(a.bytes); err != nil {
 		return nil, err
 	}
@@ -170,8 +166,8 @@ func (t *Tools) Read(ctx context.Context, name, uri string) (r *runners.ToolResu
 	if err := t.counts.Call(); err != nil {
 		return nil, err
 	}
-	if len(uri) > maxURI {
-		return nil, &runners.ToolError{Code: "bad_arguments", Message: fmt.Sprintf("the URI has more than %d bytes", maxURI)}
+	if err := runners.CheckURI(uri); err != nil {
+		return nil, err
 	}
 	s, err := t.set.server(t.run.Client, name)
 	if err != nil {
@@ -188,22 +184,13 @@ func (t *Tools) Read(ctx context.Context, name, uri string) (r *runners.ToolResu
 	}
 	defer leave()
 	if r, err = s.conn.Read(ctx, uri); err == nil {
-		a.bytes = size(r)
+		a.bytes = r.Size()
 		err = t.counts.Bytes(a.bytes)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
-}
-
-// size returns how many bytes a result has.
-func size(r *runners.ToolResult) int {
-	n := len(r.Structured)
-	for _, c := range r.Content {
-		n += len(c.Text) + len(c.Data) + len(c.URI)
-	}
-	return n
 }
 
 // record writes the line of the log. It has no argument and no word of a result.

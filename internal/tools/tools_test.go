@@ -157,7 +157,7 @@ func TestArguments(t *testing.T) {
 		`{"text": "", "x": 1}`: `no parameter "x"`,
 		`[]`:                   "not an object",
 		`null`:                 "not an object",
-		`{"text": "` + strings.Repeat("x", maxArguments) + `"}`: "at most 4194304 are sent",
+		`{"text": "` + strings.Repeat("x", runners.MaxToolArguments) + `"}`: "a call takes 4194304 at most",
 	} {
 		if _, code, message := call(t, tools, "good.echo", arguments); code != "bad_arguments" || !strings.Contains(message, want) {
 			t.Errorf("%.40s: %s: %s, want %s", arguments, code, message, want)

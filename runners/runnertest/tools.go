@@ -141,6 +141,9 @@ func (t *Tools) Stub(_ context.Context, server, ending string) (string, error) {
 
 // Call implements [runners.Tools].
 func (t *Tools) Call(ctx context.Context, c runners.ToolCall) (*runners.ToolResult, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
 	t.Calls.Add(1)
 	t.Started.Add(1)
 	if t.Called != nil {

@@ -52,22 +52,17 @@ func (s *Shapes) Schema(tool string) json.RawMessage {
 	return text
 }
 
-// value returns a result as programs get it: structured, or a text as it is, or what it
-// is in JSON if that is an object or a list. Other
-// contents have no shape.
+// value returns a result as programs get it. Other contents than one text have no shape.
 func value(r *runners.ToolResult) (v any) {
-	if r.Structured != nil {
-		_ = json.Unmarshal(r.Structured, &v)
-		return v
+	text := r.Structured
+	if text == nil && len(r.Content) == 1 && r.Content[0].Type == "text" {
+		text = r.Content[0].Value()
 	}
-	if len(r.Content) == 1 && r.Content[0].Type == "text" {
-		text := strings.TrimSpace(r.Content[0].Text)
-		if (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Unmarshal([]byte(text), &v) == nil {
-			return v
-		}
-		return r.Content[0].Text
+	if text == nil {
+		return struct{}{}
 	}
-	return struct{}{}
+	_ = json.Unmarshal(text, &v) // what is not JSON has the shape of null
+	return v
 }
 
 // shapeOf returns a schema of a value.

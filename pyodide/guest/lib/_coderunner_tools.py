@@ -20,19 +20,16 @@ import importlib
 import json
 import os
 import sys
-import threading
 from binascii import a2b_base64
 from collections.abc import Mapping
 from importlib.machinery import ModuleSpec
 from itertools import count
 from opcode import opmap
 from types import ModuleType
-from weakref import WeakKeyDictionary
 
 from _coderunner import HostError, call
+from _coderunner_go import in_thread, slot
 
-_AT_ONCE = 64  # awaited calls, each in a thread
-_slots = WeakKeyDictionary()  # by event loop
 _keys = count(1)
 _SHOWN = {"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"}
 
@@ -161,26 +158,13 @@ _CACHE, _AWAIT = opmap["CACHE"], opmap["GET_AWAITABLE"]
 
 
 async def _awaited(query):
-    loop = asyncio.get_running_loop()
-    async with _slots.setdefault(loop, asyncio.Semaphore(_AT_ONCE)):
-        future, query["key"] = loop.create_future(), f"{os.getpid()} {next(_keys)}"
-        threading.Thread(target=_work, args=(query, loop, future), daemon=True).start()
+    async with slot():
+        query["key"] = f"{os.getpid()} {next(_keys)}"
         try:
-            return await future
+            return await in_thread(_ask, query)
         except asyncio.CancelledError:
             call("tools", {"op": "cancel", "key": query["key"]})
             raise
-
-
-def _work(query, loop, future):
-    try:
-        value, settle = _ask(query), future.set_result
-    except BaseException as e:
-        value, settle = e, future.set_exception
-    try:
-        loop.call_soon_threadsafe(lambda: future.done() or settle(value))
-    except RuntimeError:  # the loop was closed: the call has been cancelled
-        pass
 
 
 # ---- modules
