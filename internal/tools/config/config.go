@@ -19,7 +19,7 @@ import (
 	"coderunner/internal/clients"
 )
 
-// Server is a server of tools, started by a command or reached at a URL.
+// Server is a server of tools, started by a command or reached at a URL; or an API of HTTP.
 type Server struct {
 	Name    string // as the file has it
 	Command string
@@ -28,6 +28,7 @@ type Server struct {
 	Env     map[string]string // besides what every server gets
 	URL     string
 	Headers map[string]string
+	OpenAPI string // a file or a URL with the API's document; "": it speaks MCP
 
 	Secrets map[string]string // variables that its texts name, with their values
 
@@ -154,6 +155,7 @@ type entry struct {
 	HTTPURL   string `json:"httpUrl"`
 	ServerURL string `json:"serverUrl"`
 	URI       string `json:"uri"`
+	OpenAPI   string `json:"openapi"`
 
 	Headers     map[string]any    `json:"headers"`
 	HTTPHeaders map[string]any    `json:"http_headers"`
@@ -193,7 +195,7 @@ func read(name string, value any, bare bool) (s Server, on bool) {
 		return s, true
 	}
 	s.URL = cmp.Or(e.URL, e.HTTPURL, e.ServerURL, e.URI)
-	s.Headers = texts(e.Headers, e.HTTPHeaders)
+	s.Headers, s.OpenAPI = texts(e.Headers, e.HTTPHeaders), e.OpenAPI
 	s.Args, s.Dir, s.Env = e.Args, e.Cwd, texts(e.Env, e.Environment, e.Envs)
 	s.Err = cmp.Or(e.command(&s), e.variables(&s))
 	s.Disabled = slices.Concat(e.DisabledTools, e.DisabledTools2, e.ExcludeTools)
@@ -202,10 +204,14 @@ func read(name string, value any, bare bool) (s Server, on bool) {
 	case s.Err != nil:
 	case e.Sandbox != nil && e.Sandbox != false:
 		s.Err = errors.New(`"sandbox" is not implemented: leave it out, or confine the server by its command, as with docker or bwrap`)
+	case s.OpenAPI != "" && s.Command != "":
+		s.Err = errors.New("it has a command and a document of OpenAPI")
+	case s.OpenAPI != "" && s.URL == "" && !strings.HasPrefix(s.OpenAPI, "http://") && !strings.HasPrefix(s.OpenAPI, "https://"):
+		s.Err = errors.New("the API of its document needs a \"url\", below which its paths are")
 	case s.Command != "" && s.URL != "":
 		s.Err = errors.New("it has a command and a URL")
-	case s.Command == "" && s.URL == "":
-		s.Err = errors.New("it has neither a command nor a URL")
+	case s.Command == "" && s.URL == "" && s.OpenAPI == "":
+		s.Err = errors.New("it has neither a command nor a URL, nor a document of OpenAPI")
 	case e.Type == "sse":
 		s.Err = errors.New("it speaks HTTP+SSE, which Streamable HTTP has replaced; see whether the server has another URL, often the one that ends in /mcp")
 	case s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://"):

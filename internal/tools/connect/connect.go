@@ -71,6 +71,7 @@ type Server struct {
 	tools     []Tool
 	listed    time.Time // of conn; zero: not
 	closed    bool
+	api       *api // nil: not read
 }
 
 // New returns a server that is not started. The caller closes it.

@@ -113,8 +113,8 @@ func (s *Server) Login(ctx context.Context, open func(page string)) error {
 	if s.Err != nil {
 		return s.Err
 	}
-	if s.URL == "" {
-		return fmt.Errorf("%s is started by a command: there is no login, its credentials are in its configuration", s.Name)
+	if s.URL == "" || s.OpenAPI != "" {
+		return fmt.Errorf("%s is not a server of MCP over HTTP: there is no login, its credentials are in its configuration", s.Name)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

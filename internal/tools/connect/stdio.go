@@ -43,7 +43,10 @@ func (s *Server) environment() (env []string) {
 
 // connect starts the server, or reaches it, and initializes the connection.
 func (s *Server) connect(ctx context.Context) (*conn, error) {
-	if s.URL != "" {
+	switch {
+	case s.OpenAPI != "":
+		return nil, errors.New("it has an API, and no resources of MCP")
+	case s.URL != "":
 		return s.connectHTTP(ctx)
 	}
 	path, err := exec.LookPath(s.Command)
