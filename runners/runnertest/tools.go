@@ -144,6 +144,9 @@ func (t *Tools) Call(ctx context.Context, c runners.ToolCall) (*runners.ToolResu
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
+	if !bytes.HasPrefix(c.Arguments, []byte("{")) {
+		return nil, &runners.ToolError{Code: "bad_arguments", Message: "the arguments are not an object"}
+	}
 	t.Calls.Add(1)
 	t.Started.Add(1)
 	if t.Called != nil {
@@ -152,9 +155,6 @@ func (t *Tools) Call(ctx context.Context, c runners.ToolCall) (*runners.ToolResu
 	call := demo[strings.TrimPrefix(c.Tool, "demo.")]
 	if call == nil {
 		return nil, &runners.ToolError{Code: "not_found", Message: "there is no tool " + c.Tool}
-	}
-	if !bytes.HasPrefix(c.Arguments, []byte("{")) {
-		return nil, &runners.ToolError{Code: "bad_arguments", Message: "the arguments are not an object"}
 	}
 	return call(t, ctx, c)
 }
