@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,6 +74,19 @@ func (s *Server) toolsFor(ctx context.Context, req *runners.Request) (ended func
 		run.Ask = func(ctx context.Context, q tools.Question) (allow, always bool, err error) {
 			c, err := ask(ctx, callKey, q.Server+"."+q.Tool, callQuestion(q))
 			return c.allow, c.always, err
+		}
+		run.Elicit = func(run context.Context, server string, params json.RawMessage) (json.RawMessage, error) {
+			q, err := serverQuestion(server, params)
+			var c consent
+			switch urls := clientCapabilities(ctx).Elicitation.URL != nil; {
+			case err != nil:
+			case q.Mode == mcp.ElicitationModeURL && !urls:
+				err = errors.New("the client shows no URLs")
+			default:
+				c, err = ask(run, serverKey, server, q)
+			}
+			s.log.Info("a server of tools has asked the user", zap.String("server", server), zap.Bool("accepted", c.allow), zap.Error(err))
+			return c.answer(err)
 		}
 	}
 	t := s.tools.For(run)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"coderunner/internal/tools/connect"
 	"coderunner/internal/tools/gate"
 	"coderunner/runners"
 )
@@ -77,7 +79,11 @@ func (t *Tools) Call(ctx context.Context, call runners.ToolCall) (r *runners.Too
 		}
 		defer func() { answered(r, err) }()
 	}
-	if r, err = s.conn.Call(ctx, each.native, call.Arguments, call.Progress); err != nil {
+	events := connect.Events{Progress: call.Progress}
+	if elicit := t.run.Elicit; elicit != nil {
+		events.Elicit = func(params json.RawMessage) (json.RawMessage, error) { return elicit(ctx, s.name, params) }
+	}
+	if r, err = s.conn.Call(ctx, each.native, call.Arguments, events); err != nil {
 		return nil, err
 	}
 	a.bytes = r.Size()

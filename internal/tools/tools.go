@@ -14,6 +14,7 @@ package tools
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,6 +136,10 @@ type Run struct {
 	Client, Session string
 	Ask             AskFunc // nil: nobody can be asked
 	Pause           *Pause  // nil: the program cannot be paused
+
+	// Elicit asks the user what a server asks in a call, as MCP has it: the parameters and the
+	// result of elicitation/create. Nil: nobody can be asked, and servers are told so.
+	Elicit func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 }
 
 // Question is what a user is asked before a call.

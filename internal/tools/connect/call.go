@@ -144,8 +144,14 @@ func (s *Server) offered(w wireTool) (t Tool, ok bool) {
 	return t, true
 }
 
+// Events are what a server sends during a call. A nil function gets nothing.
+type Events struct {
+	Progress func(done, total float64, message string)
+	Elicit   func(params json.RawMessage) (json.RawMessage, error) // asks the user
+}
+
 // Call calls a tool. The error is a *[runners.ToolError], or the cause of ctx.
-func (s *Server) Call(ctx context.Context, t Tool, arguments json.RawMessage, progress func(done, total float64, message string)) (*runners.ToolResult, error) {
+func (s *Server) Call(ctx context.Context, t Tool, arguments json.RawMessage, events Events) (*runners.ToolResult, error) {
 	if t.operation != nil {
 		return s.callAPI(ctx, t, arguments)
 	}
@@ -153,8 +159,9 @@ func (s *Server) Call(ctx context.Context, t Tool, arguments json.RawMessage, pr
 	err := s.exchange(ctx, t.ReadOnly, &result, func(ctx context.Context, c *conn) error {
 		var request mcp.CallToolRequest
 		request.Params.Name, request.Params.Arguments = t.Name, arguments
-		meta, done := c.follow(s.redacted(progress))
+		meta, done := c.follow(s.redacted(events.Progress))
 		defer done()
+		defer c.asking(events.Elicit)()
 		request.Params.Meta = meta
 		_, err := c.client.CallTool(ctx, request)
 		return err

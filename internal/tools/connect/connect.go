@@ -12,8 +12,8 @@
 //
 // # Limits
 //
-// Requests of a server to its client (sampling, roots, elicitation) are refused: no such
-// capability is declared.
+// Of the requests of a server to its client, elicitation is passed on; sampling and roots are
+// refused: no such capability is declared.
 package connect
 
 import (

@@ -83,7 +83,7 @@ func (s *Server) connect(ctx context.Context) (*conn, error) {
 			c.close(run.reason())
 		}
 	}()
-	c, err := open(ctx, stdioTransport{transport.NewIO(read, run.in, nil)}, s.o.Version, client.WithLegacyProtocolOnly())
+	c, err := s.open(ctx, stdioTransport{transport.NewIO(read, run.in, nil)}, client.WithLegacyProtocolOnly())
 	if err != nil {
 		write.Close()
 		run.stop()
