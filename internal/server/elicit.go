@@ -65,11 +65,11 @@ func (s *Server) askUser(ctx context.Context, progress runners.ProgressFunc) fun
 
 // toolsFor gives a call's program the tools of other servers, if there are any, and returns
 // what notes in the outcome how many it called.
-func (s *Server) toolsFor(ctx context.Context, req *runners.Request) (ended func(*runners.Outcome)) {
+func (s *Server) toolsFor(ctx context.Context, req *runners.Request, o Observer) (ended func(*runners.Outcome)) {
 	if s.tools == nil {
 		return func(*runners.Outcome) {}
 	}
-	run := tools.Run{Client: s.client, Session: sessionOf(ctx), Pause: tools.PauseFrom(ctx)}
+	run := tools.Run{Client: s.client, Session: sessionOf(ctx), Pause: tools.PauseFrom(ctx), Span: o.Call}
 	if ask := s.askUser(ctx, req.Progress); ask != nil {
 		run.Ask = func(ctx context.Context, q tools.Question) (allow, always bool, err error) {
 			c, err := ask(ctx, callKey, q.Server+"."+q.Tool, callQuestion(q))

@@ -25,6 +25,7 @@ type audit struct {
 	server, tool, decision, by string
 	arguments                  []byte
 	line, bytes                int
+	ended                      func(status string) // of its span; nil: there is none
 }
 
 // Call is for [runners.Tools].
@@ -46,6 +47,9 @@ func (t *Tools) Call(ctx context.Context, call runners.ToolCall) (r *runners.Too
 		return nil, err
 	}
 	a.server, a.tool = s.name, each.Native
+	if t.run.Span != nil {
+		a.ended = t.run.Span(a.server, a.tool)
+	}
 	if each.decision == gate.Deny {
 		a.decision, a.by = "deny", each.by
 		return nil, &runners.ToolError{Code: "denied", Message: fmt.Sprintf("%s is denied by the pattern %q of the configuration", each.key(), each.by)}
@@ -207,6 +211,9 @@ func (t *Tools) record(a audit, begun time.Time, err error) {
 		status = refused.Code
 	} else if err != nil {
 		status = "cancelled"
+	}
+	if a.ended != nil {
+		a.ended(status)
 	}
 	sum := sha256.Sum256(a.arguments)
 	t.log.Info("tool call", zap.String("server", a.server), zap.String("tool", strings.ToValidUTF8(a.tool, "\uFFFD")), zap.String("arguments", hex.EncodeToString(sum[:8])),

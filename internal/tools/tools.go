@@ -137,6 +137,10 @@ type Run struct {
 	Ask             AskFunc // nil: nobody can be asked
 	Pause           *Pause  // nil: the program cannot be paused
 
+	// Span, if not nil, is told of each call, and what it returns of its end: "ok", or the code
+	// of the error.
+	Span func(server, tool string) (ended func(status string))
+
 	// Elicit asks the user what a server asks in a call, as MCP has it: the parameters and the
 	// result of elicitation/create. Nil: nobody can be asked, and servers are told so.
 	Elicit func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
