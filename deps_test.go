@@ -126,7 +126,7 @@ const imports = `
 	internal/tools: internal/tools/catalog internal/tools/config internal/tools/connect internal/tools/gate runners
 	internal/tools/catalog: runners
 	internal/tools/config: internal/clients
-	internal/tools/connect: internal/process internal/tools/config internal/tools/openapi runners
+	internal/tools/connect: internal/process internal/sandbox internal/tools/config internal/tools/openapi runners
 	internal/tools/openapi:
 	internal/tools/gate: internal/tools/config runners
 

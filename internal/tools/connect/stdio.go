@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/internal/process"
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 )
 
@@ -53,12 +55,16 @@ func (s *Server) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be started: %w", err)
 	}
+	spec, err := s.confinement(path)
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case s.o.Room <- struct{}{}:
 	default:
 		return nil, fmt.Errorf("%d servers run already, as many as may", cap(s.o.Room))
 	}
-	p, err := process.Start(process.Command{Path: path, Args: slices.Clone(s.Args), Dir: s.Dir, Env: s.environment()})
+	p, err := process.Start(process.Command{Path: path, Args: slices.Clone(s.Args), Dir: s.Dir, Env: s.environment(), Spec: spec})
 	if err != nil {
 		<-s.o.Room
 		return nil, err
@@ -103,6 +109,27 @@ func (s *Server) connect(ctx context.Context) (*conn, error) {
 	run.mu.Unlock()
 	gone <- c
 	return c, nil
+}
+
+// confinement returns what the server may touch, nil if that is everything.
+func (s *Server) confinement(path string) (*sandbox.Spec, error) {
+	if s.Sandbox == nil {
+		return nil, nil
+	}
+	if level := sandbox.Probe(); level.ABI == 0 {
+		return nil, fmt.Errorf("it is to be confined, which this system cannot do: %s", level)
+	}
+	path, err := filepath.EvalSymlinks(path)
+	spec := &sandbox.Spec{Execute: []string{path}, Read: append([]string{s.Dir}, s.Sandbox.Read...), Write: s.Sandbox.Write, Network: s.Sandbox.Network, Attributes: true}
+	for _, arg := range s.Args {
+		if !filepath.IsAbs(arg) {
+			arg = filepath.Join(s.Dir, arg)
+		}
+		if _, err := os.Stat(arg); err == nil {
+			spec.Read = append(spec.Read, arg)
+		}
+	}
+	return spec, err
 }
 
 // stdio is a process and what it writes.
