@@ -240,7 +240,7 @@ const capabilities = `
 	github.com/coreos/go-oidc/v3: internal/httpserve
 	github.com/gobwas/ws: internal/intercept
 	github.com/gofrs/flock: cache internal/procdir internal/session
-	github.com/google/renameio/v2: cmd/coderunner internal/clients internal/tools/connect runners/python/resolver
+	github.com/google/renameio/v2: cmd/coderunner internal/clients internal/tools internal/tools/connect runners/python/resolver
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients runners/deno/deps
 	go.yaml.in/yaml/v3: internal/clients internal/tools/openapi

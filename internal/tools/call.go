@@ -95,7 +95,7 @@ func (t *Tools) Call(ctx context.Context, call runners.ToolCall) (r *runners.Too
 		return nil, err
 	}
 	if each.native.Output == nil {
-		s.shapes.Learn(each.key(), r)
+		s.learn(each.Name, r)
 	}
 	return r, nil
 }

@@ -40,6 +40,7 @@ const maxProcesses = 100
 type Options struct {
 	Version string // of this program
 	Tokens  string // directory of the tokens of OAuth
+	Shapes  string // directory of the shapes of results that were seen; "": they are not kept
 	Log     *zap.Logger
 }
 
@@ -50,6 +51,7 @@ type Set struct {
 	configs []config.Server // sorted by the names that programs use
 	names   []string        // which these are
 	log     *zap.Logger
+	shapes  string // directory
 
 	mu      sync.Mutex
 	servers map[key]*server
@@ -62,7 +64,7 @@ type key struct{ client, server string }
 // Open returns the servers of a configuration. None is started.
 func Open(c *config.Config, o Options) *Set {
 	s := &Set{
-		gate: gate.New(c.Policy), log: o.Log, servers: map[key]*server{}, configs: slices.Clone(c.Servers),
+		gate: gate.New(c.Policy), log: o.Log, shapes: o.Shapes, servers: map[key]*server{}, configs: slices.Clone(c.Servers),
 		options: connect.Options{Version: o.Version, Log: o.Log, Secrets: &connect.Secrets{}, Tokens: o.Tokens, Idle: idleTime, Room: make(chan struct{}, maxProcesses)},
 	}
 	natives := make([]string, len(s.configs))
@@ -126,7 +128,10 @@ func (s *Set) server(client, name string) (*server, error) {
 		if s.closed {
 			c.Close()
 		}
-		s.servers[k] = &server{set: s, name: s.names[i], conn: c, places: make(chan struct{}, s.gate.Parallel())}
+		s.servers[k] = &server{set: s, name: s.names[i], conn: c, places: make(chan struct{}, s.gate.Parallel()), file: s.shapesFile(client, s.names[i])}
+		if s.shapes != "" {
+			s.servers[k].recall()
+		}
 	}
 	return s.servers[k], nil
 }
