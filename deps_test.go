@@ -126,7 +126,8 @@ const imports = `
 	internal/tools: internal/tools/catalog internal/tools/config internal/tools/connect internal/tools/gate runners
 	internal/tools/catalog: runners
 	internal/tools/config: internal/clients
-	internal/tools/connect: internal/process internal/tools/config runners
+	internal/tools/connect: internal/process internal/sandbox internal/tools/config internal/tools/openapi runners
+	internal/tools/openapi:
 	internal/tools/gate: internal/tools/config runners
 
 	# runners
@@ -207,7 +208,7 @@ const imports = `
 const capabilities = `
 	os/exec: cmd/release internal/bench internal/compiler internal/conformance internal/process internal/tools/config internal/tools/connect runners/deno/process runners/host
 	net: internal/fetch internal/httpserve internal/intercept internal/machine/netstack internal/netpolicy internal/tools/connect internal/userland/commands/web internal/worker internal/worker/wire pyodide/tlsbio runners/deno/guard runners/python/process
-	net/http: internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket internal/tools/connect internal/userland/commands/web runners/python/resolver
+	net/http: internal/fetch internal/httpserve internal/intercept internal/netpolicy internal/server internal/session/bucket internal/tools/connect internal/tools/openapi internal/userland/commands/web runners/python/resolver
 	unsafe: internal/sandbox pyodide/codestore pyodide/linmem
 	plugin:
 	C:
@@ -239,10 +240,10 @@ const capabilities = `
 	github.com/coreos/go-oidc/v3: internal/httpserve
 	github.com/gobwas/ws: internal/intercept
 	github.com/gofrs/flock: cache internal/procdir internal/session
-	github.com/google/renameio/v2: cmd/coderunner internal/clients internal/tools/connect runners/python/resolver
+	github.com/google/renameio/v2: cmd/coderunner internal/clients internal/tools internal/tools/connect runners/python/resolver
 	github.com/rogpeppe/go-internal: internal/clients
 	github.com/tailscale/hujson: internal/clients runners/deno/deps
-	go.yaml.in/yaml/v3: internal/clients
+	go.yaml.in/yaml/v3: internal/clients internal/tools/openapi
 	github.com/pelletier/go-toml/v2: internal/clients runners/deno/npm runners/hint runners/python/pypi runners/python/requirement runners/python/standins
 	github.com/google/go-containerregistry: cmd/release
 	github.com/CycloneDX/cyclonedx-go: cmd/release

@@ -30,7 +30,7 @@ type Module map[string]any
 
 // Async returns a function for a [Module] whose calls are awaitable in Python. It is called
 // from a goroutine of its own, and its context ends, too, when the program cancels the
-// call. More than 32 calls at once wait for each other.
+// call. More than 64 calls at once wait for each other.
 func Async(function any) any { return async{function} }
 
 type async struct{ function any }

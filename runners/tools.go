@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Tools are the functions of other servers that a program may call. Names are those that
@@ -34,6 +35,13 @@ type Tools interface {
 	Read(ctx context.Context, server, uri string) (*ToolResult, error)
 }
 
+// The bounds of what a program sends, in bytes. Whoever implements [Tools] refuses more by
+// [ToolCall.Check] and CheckURI.
+const (
+	MaxToolArguments = 4 << 20
+	maxToolURI       = 8 << 10
+)
+
 // Tool is one function of a server.
 type Tool struct {
 	Server      string          `json:"server"`
@@ -56,6 +64,22 @@ type ToolCall struct {
 	Progress func(done, total float64, message string) `json:"-"`
 }
 
+// Check returns a *[ToolError] for arguments that no tool gets.
+func (c ToolCall) Check() error {
+	if len(c.Arguments) > MaxToolArguments {
+		return &ToolError{"bad_arguments", fmt.Sprintf("the arguments have %d bytes, and a call takes %d at most", len(c.Arguments), MaxToolArguments)}
+	}
+	return nil
+}
+
+// CheckURI returns a *[ToolError] for the URI of a resource that is not read.
+func CheckURI(uri string) error {
+	if len(uri) > maxToolURI {
+		return &ToolError{"bad_arguments", fmt.Sprintf("the URI has %d bytes, and at most %d are sent", len(uri), maxToolURI)}
+	}
+	return nil
+}
+
 // ToolResult is what a tool returned.
 type ToolResult struct {
 	Structured json.RawMessage `json:"structured,omitempty"`
@@ -71,6 +95,25 @@ type ToolContent struct {
 	MIME string `json:"mime,omitempty"`
 	URI  string `json:"uri,omitempty"`
 	Name string `json:"name,omitempty"`
+}
+
+// Size returns how many bytes the contents have.
+func (r *ToolResult) Size() int {
+	n := len(r.Structured)
+	for _, c := range r.Content {
+		n += len(c.Text) + len(c.Data) + len(c.URI) + len(c.Name) + len(c.MIME)
+	}
+	return n
+}
+
+// Value returns the text as JSON: as it is if it is an object or a list, else as a string. A
+// number stays text, for it may be a version.
+func (c ToolContent) Value() json.RawMessage {
+	if t := strings.TrimSpace(c.Text); t != "" && (t[0] == '{' || t[0] == '[') && json.Valid([]byte(t)) {
+		return json.RawMessage(t)
+	}
+	quoted, _ := json.Marshal(c.Text) // it never fails
+	return quoted
 }
 
 // ToolError is a call that did not succeed, as the program sees it.

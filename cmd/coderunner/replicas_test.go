@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -51,25 +52,38 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// startS3 starts versitygw, and returns the environment of its clients.
-func startS3(t *testing.T) []string {
+// s3Server returns the command of an S3 server that anybody with Go can build.
+func s3Server(t *testing.T, module string) string {
+	name, _, _ := strings.Cut(path.Base(module), "@")
 	bin := filepath.Join(testcache.Dir(), "s3-servers")
-	if !exists(filepath.Join(bin, "versitygw")) {
-		build := exec.CommandContext(t.Context(), "go", "install", "github.com/versity/versitygw/cmd/versitygw@v1.8.0")
+	if !exists(filepath.Join(bin, name)) {
+		build := exec.CommandContext(t.Context(), "go", "install", module)
 		build.Env = append(os.Environ(), "GOBIN="+bin)
 		if out, err := build.CombinedOutput(); err != nil {
-			t.Fatalf("build versitygw: %v\n%s", err, out)
+			t.Fatalf("build %s: %v\n%s", module, err, out)
 		}
 	}
+	return filepath.Join(bin, name)
+}
+
+// s3Environment is that of the clients of a server on a port, which all keep sessions there.
+func s3Environment(port string) []string {
+	return []string{"AWS_ENDPOINT_URL=http://127.0.0.1:" + port, "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test-secret", "AWS_REGION=us-east-1",
+		"CODE_RUNNER_SESSION_STORE=s3://sessions/test"}
+}
+
+// startS3 starts versitygw, and returns the environment of its clients.
+func startS3(t *testing.T) []string {
+	command := s3Server(t, "github.com/versity/versitygw/cmd/versitygw@v1.8.0")
 	dir, port := t.TempDir(), freePort(t)
 	for _, sub := range []string{"meta", "data/sessions"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	start(t, port, filepath.Join(bin, "versitygw"), "--port", "127.0.0.1:"+port, "--access", "test", "--secret", "test-secret", "--quiet",
+	start(t, port, command, "--port", "127.0.0.1:"+port, "--access", "test", "--secret", "test-secret", "--quiet",
 		"posix", "--sidecar", filepath.Join(dir, "meta"), filepath.Join(dir, "data"))
-	return []string{"AWS_ENDPOINT_URL=http://127.0.0.1:" + port, "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test-secret", "AWS_REGION=us-east-1"}
+	return s3Environment(port)
 }
 
 // start starts a process, and waits until it listens on a port.
@@ -101,7 +115,7 @@ func TestReplicas(t *testing.T) {
 		t.Skip("long, and needs HAProxy")
 	}
 	const token = "replicas-0123456789"
-	env := append(startS3(t), "CODE_RUNNER_SESSION_STORE=s3://sessions/test", "CODE_RUNNER_HTTP_TOKEN="+token)
+	env := append(startS3(t), "CODE_RUNNER_HTTP_TOKEN="+token)
 	replicas := make([]*httpServer, 3)
 	var lines strings.Builder
 	for i := range replicas {

@@ -1,12 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -75,7 +80,23 @@ var passedOn = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "CODE_RUNNER_DENO",
 }
 
+// echo is an API that answers with what it was asked, and has a document of another one.
+func echo(w http.ResponseWriter, r *http.Request) {
+	switch body, _ := io.ReadAll(r.Body); {
+	case r.URL.Path == "/elsewhere.json":
+		fmt.Fprint(w, `{"openapi": "3.1.0", "servers": [{"url": "https://example.org/v1"}], "paths": {"/": {"get": {}}}}`)
+	case strings.HasSuffix(r.URL.Path, "/none"):
+		http.Error(w, "no such pet for "+r.Header.Get("Authorization"), http.StatusNotFound)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(map[string]any{"id": 1, "request": fmt.Sprintf("%s %s X-Trace=%s Authorization=%s body=%s",
+			r.Method, r.URL.RequestURI(), r.Header.Get("X-Trace"), r.Header.Get("Authorization"), body)})
+	}
+}
+
 func runScripts(t *testing.T, dir string, offline bool) {
+	api := httptest.NewServer(http.HandlerFunc(echo))
+	t.Cleanup(api.Close)
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
@@ -85,6 +106,7 @@ func runScripts(t *testing.T, dir string, offline bool) {
 					env.Setenv(name, v)
 				}
 			}
+			env.Setenv("ECHO_URL", api.URL)
 			env.Setenv("CODE_RUNNER_SESSION_DIR", filepath.Join(env.WorkDir, "sessions"))
 			if offline {
 				env.Setenv("CODE_RUNNER_OFFLINE", "1")

@@ -89,7 +89,7 @@ func newDecision(cfg *Config, name, short string) *cobra.Command {
 		err = withCache(*cfg, func(c *cache.Cache) error {
 			store, err := cfg.OpenSessions(c, session.Options{Command: true, Log: newLogger(zap.WarnLevel)})
 			if err == nil {
-				out, err = store.Resume(cmd.Context(), args[0], left.Decision(call, name == "approve", instead), func(ctx context.Context, req runners.Request, _ json.RawMessage) (*runners.Outcome, error) {
+				out, err = store.Resume(cmd.Context(), args[0], left.Decision(call, name == "approve", instead), func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 					if !o.json {
 						req.Stdout, req.Stderr = stdout, stderr
 					}

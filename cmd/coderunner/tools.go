@@ -40,7 +40,7 @@ func (c Config) openTools(log *zap.Logger) (*tools.Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the tokens of tools: %w", err)
 	}
-	return tools.Open(servers, tools.Options{Version: ownVersion(), Tokens: filepath.Join(dir, "coderunner", "tools"), Log: log.Named("tools")}), nil
+	return tools.Open(servers, tools.Options{Version: ownVersion(), Tokens: filepath.Join(dir, "coderunner", "tools"), Shapes: filepath.Join(dir, "coderunner", "tools", "shapes"), Log: log.Named("tools")}), nil
 }
 
 // needTools is openTools for a command that can do nothing without servers.

@@ -29,7 +29,7 @@ type run struct {
 	language runners.Language
 	session  string // "": none
 	arrived  time.Time
-	span     func(*runners.Outcome, error)
+	span     *otlpSpan // nil: it is not sent
 
 	// Guarded by board.mu:
 	begun time.Time // zero while it waits
@@ -65,11 +65,15 @@ func (r *run) Progress(p runners.Progress) {
 	r.phase = p.Phase
 }
 
+func (r *run) Call(server, tool string) (ended func(status string)) {
+	return r.board.tracer.call(r.span, server, tool)
+}
+
 func (r *run) Ended(out *runners.Outcome, err error) {
 	r.board.mu.Lock()
 	delete(r.board.runs, r)
 	r.board.mu.Unlock()
-	r.span(out, err)
+	r.board.tracer.ran(r, out, err)
 	r.board.ended(r, out, err)
 }
 

@@ -3,6 +3,7 @@ package httpserve
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+
+	"coderunner/internal/tools"
+	"coderunner/internal/tools/config"
 	"coderunner/runners"
 )
 
@@ -75,7 +80,23 @@ func TestTraces(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Key=a%20b")
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=test")
-	x := open(t, leave, nil)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api.json" {
+			w.WriteHeader(http.StatusTeapot)
+			return
+		}
+		fmt.Fprint(w, `{"openapi": "3.1.0", "paths": {"/": {"get": {"operationId": "brew"}}}}`)
+	}))
+	defer api.Close()
+	set := tools.Open(&config.Config{Servers: []config.Server{{Name: "api", OpenAPI: api.URL + "/api.json", URL: api.URL}}}, tools.Options{Log: zap.NewNop()})
+	defer set.Close()
+	x := open(t, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+		_, err := req.Tools.Call(ctx, runners.ToolCall{Tool: "api.brew"})
+		if err == nil {
+			t.Error("a teapot has brewed")
+		}
+		return leave(ctx, req)
+	}, func(o *Options) { o.MCP.Tools = set })
 	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	u := x.user(alice)
 	u.headers = append(u.headers, "Traceparent: 00-"+trace+"-"+parent+"-01")
@@ -102,7 +123,10 @@ func TestTraces(t *testing.T) {
 			spans[s.Name] = s
 		}
 	}
-	request, run := spans["POST /mcp"], spans["run_code"]
+	request, run, call := spans["POST /mcp"], spans["run_code"], spans["tools/call api.brew"]
+	if call.ParentID != run.SpanID || call.Kind != 3 || call.Status.Message != "failed" || call.End < call.Start {
+		t.Errorf("the span of the call of a tool: %+v", call)
+	}
 	if request.ParentID != parent || run.ParentID != request.SpanID || run.SpanID == "" || run.Start == "" || run.End < run.Start || request.Kind != 2 {
 		t.Errorf("spans %+v of %s", spans, body)
 	}

@@ -41,8 +41,8 @@ type (
 )
 
 const (
-	kindInternal, kindServer = 1, 2
-	statusError              = 2
+	kindInternal, kindServer, kindClient = 1, 2, 3
+	statusError                          = 2
 )
 
 func textAttribute(key, value string) otlpAttribute {

@@ -136,33 +136,51 @@ func (t *tracer) request(r *http.Request) (context.Context, func(status int)) {
 }
 
 // run begins the span of a run, below the request's or the traceparent of its message.
-func (t *tracer) run(ctx context.Context, parent string, r *run) func(*runners.Outcome, error) {
+func (t *tracer) run(ctx context.Context, parent string, r *run) *otlpSpan {
 	above := parseTraceparent(parent)
 	if above.trace == "" {
 		above, _ = ctx.Value(traceparent{}).(traceparent)
 	}
+	if t.url == "" {
+		return nil
+	}
 	session := r.session != ""
-	var span *otlpSpan
-	if t.url != "" {
-		span = t.begin(above, "run_code", kindInternal, r.arrived, textAttribute("coderunner.language", string(r.language)),
-			otlpAttribute{"coderunner.session", otlpValue{Bool: &session}})
-	}
+	return t.begin(above, "run_code", kindInternal, r.arrived, textAttribute("coderunner.language", string(r.language)),
+		otlpAttribute{"coderunner.session", otlpValue{Bool: &session}})
+}
+
+// ran ends the span of a run.
+func (t *tracer) ran(r *run, out *runners.Outcome, err error) {
+	span := r.span
 	if span == nil {
-		return func(*runners.Outcome, error) {}
+		return
 	}
-	return func(out *runners.Outcome, err error) {
-		if !r.begun.IsZero() {
-			span.Events = []otlpEvent{{nanos(r.begun), "begun"}}
+	if !r.begun.IsZero() {
+		span.Events = []otlpEvent{{nanos(r.begun), "begun"}}
+	}
+	switch {
+	case err != nil:
+		span.Status = otlpStatus{statusError, "the program was not run"}
+	case out != nil:
+		span.Attributes = append(span.Attributes, textAttribute("coderunner.status", string(out.Status)),
+			numberAttribute("coderunner.prepare_ms", out.Usage.PrepareMS), numberAttribute("coderunner.run_ms", out.Usage.RunMS))
+		if out.Status != runners.Succeeded {
+			span.Status = otlpStatus{statusError, string(out.Status)}
 		}
-		switch {
-		case err != nil:
-			span.Status = otlpStatus{statusError, "the program was not run"}
-		case out != nil:
-			span.Attributes = append(span.Attributes, textAttribute("coderunner.status", string(out.Status)),
-				numberAttribute("coderunner.prepare_ms", out.Usage.PrepareMS), numberAttribute("coderunner.run_ms", out.Usage.RunMS))
-			if out.Status != runners.Succeeded {
-				span.Status = otlpStatus{statusError, string(out.Status)}
-			}
+	}
+	t.end(span)
+}
+
+// call begins the span of a tool's call, below its run's.
+func (t *tracer) call(above *otlpSpan, server, tool string) (ended func(status string)) {
+	if above == nil {
+		return func(string) {}
+	}
+	span := &otlpSpan{TraceID: above.TraceID, ParentID: above.SpanID, SpanID: fmt.Sprintf("%016x", rand.Uint64()|1), Name: "tools/call " + server + "." + tool,
+		Kind: kindClient, Start: nanos(time.Now()), Attributes: []otlpAttribute{textAttribute("coderunner.server", server), textAttribute("gen_ai.tool.name", tool)}}
+	return func(status string) {
+		if status != "ok" {
+			span.Status = otlpStatus{statusError, status}
 		}
 		t.end(span)
 	}

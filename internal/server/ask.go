@@ -26,13 +26,18 @@ type asker interface {
 	ask(ctx context.Context, key string, params mcp.ElicitationParams) (consent, error)
 }
 
-// consent is what a user has answered: for this once, or, where that was offered, always.
-type consent struct{ allow, always bool }
+// consent is what a user has answered: for this once, or, where that was offered, always; and
+// what they have filled in.
+type consent struct {
+	allow, always bool
+	content       any
+}
 
 // The kinds of questions.
 const (
 	connectKey = "connect"
 	callKey    = "call"
+	serverKey  = "server"
 )
 
 // requester asks by a request of ours.
@@ -66,6 +71,25 @@ func callQuestion(q tools.Question) mcp.ElicitationParams {
 	}
 }
 
+// serverQuestion is what a server of tools asks, in its own words behind ours.
+func serverQuestion(server string, params json.RawMessage) (p mcp.ElicitationParams, err error) {
+	err = json.Unmarshal(params, &p)
+	p.Meta, p.Message = nil, fmt.Sprintf("The server %q, whose tool a program calls, asks: %s", server, p.Message)
+	return p, err
+}
+
+// answer returns the answer as a server of tools gets it.
+func (c consent) answer(err error) (json.RawMessage, error) {
+	r := mcp.ElicitationResponse{Action: mcp.ElicitationResponseActionDecline}
+	switch {
+	case err != nil:
+		r.Action = mcp.ElicitationResponseActionCancel
+	case c.allow:
+		r.Action, r.Content = mcp.ElicitationResponseActionAccept, c.content
+	}
+	return json.Marshal(r)
+}
+
 // decision returns what the user answered.
 func decision(result json.RawMessage) (c consent, err error) {
 	var r mcp.ElicitationResponse
@@ -73,7 +97,7 @@ func decision(result json.RawMessage) (c consent, err error) {
 		return c, errors.New("the client cannot ask")
 	}
 	fields, _ := r.Content.(map[string]any)
-	c.always = fields["always"] == true
+	c.always, c.content = fields["always"] == true, r.Content
 	switch r.Action {
 	case mcp.ElicitationResponseActionAccept:
 		c.allow = true

@@ -26,6 +26,14 @@ func echoTools(t *testing.T) *tools.Set {
 			return mcp.NewToolResultText(r.GetString("text", "")), nil
 		})
 	}
+	m.AddTool(mcp.NewTool("who", mcp.WithString("text"), mcp.WithReadOnlyHintAnnotation(true)), func(_ context.Context, r mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		answer := mcpserver.ElicitationResponse(r.Params.InputResponses, "name")
+		if answer == nil {
+			schema := object{"type": "object", "properties": object{"name": object{"type": "string"}}}
+			return mcpserver.NewInputRequestBuilder("").Elicit("name", mcp.ElicitationParams{Message: "Your name?", RequestedSchema: schema}).ToolResult(), nil
+		}
+		return mcp.NewToolResultText(fmt.Sprint(answer.Action, " ", answer.Content)), nil
+	})
 	web := httptest.NewServer(mcpserver.NewStreamableHTTPServer(m))
 	t.Cleanup(web.Close)
 	set := tools.Open(&config.Config{Servers: []config.Server{{Name: "e", URL: web.URL + "/mcp"}}}, tools.Options{Version: "test", Tokens: t.TempDir(), Log: zap.NewNop()})
@@ -106,6 +114,60 @@ func TestAskAboutTools(t *testing.T) {
 	}
 	c.send(modernCall("2", "e.change", answering(m.Result.RequestState, `"call":{"action":"accept","content":{"always":true}}`)))
 	if m := c.receive(); !strings.Contains(m.text(), "\"hi\"\n\"hi\"") {
+		t.Error(m.line)
+	}
+}
+
+// TestServersAsk: what a server of tools asks its user is passed on as that server's, by
+// requests and by results, and the answer is passed back; nobody is not waited for.
+func TestServersAsk(t *testing.T) {
+	const question = `The server "e", whose tool a program calls, asks: Your name?`
+	config := Config{Runners: allLanguages(runFunc(callTools)), Ask: true, Tools: echoTools(t)}
+	for capabilities, answers := range map[string][]string{
+		`{"elicitation":{}}`: {`{"action":"accept","content":{"name":"Ada"}}`, `{"action":"decline"}`},
+		`{}`:                 nil,
+	} {
+		c := connect(t, newServer(t, config))
+		c.send(asking(capabilities))
+		c.receive()
+		c.send(callLine("1", "e.who"))
+		m := c.receive()
+		want := "cancel <nil>\ncancel <nil>"
+		for _, answer := range answers {
+			var q struct {
+				ID     string
+				Params mcp.ElicitationParams
+			}
+			if err := json.Unmarshal([]byte(m.line), &q); err != nil || q.Params.Message != question || !strings.Contains(fmt.Sprint(q.Params.RequestedSchema), "name:map[type:string]") {
+				t.Fatalf("not the question: %s, %v", m.line, err)
+			}
+			c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"result":%s}`, q.ID, answer))
+			m = c.receive()
+			want = "accept map[name:Ada]\ndecline <nil>"
+		}
+		if !strings.Contains(m.text(), want) {
+			t.Errorf("%s: %s, want %s", capabilities, m.line, want)
+		}
+		c.end()
+	}
+
+	c := connect(t, newServer(t, config))
+	defer c.end()
+	c.send(modernCall("1", "e.who", ""))
+	for i, answer := range []string{`{"action":"accept","content":{"name":"Ada"}}`, `{"action":"cancel"}`} {
+		line := c.receive().line
+		var m struct {
+			Result struct {
+				RequestState  string
+				InputRequests map[string]struct{ Params struct{ Message string } }
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil || m.Result.InputRequests[serverKey].Params.Message != question {
+			t.Fatalf("not the question: %s, %v", line, err)
+		}
+		c.send(modernCall(fmt.Sprint(i+2), "e.who", answering(m.Result.RequestState, fmt.Sprintf(`%q:%s`, serverKey, answer))))
+	}
+	if m := c.receive(); !strings.Contains(m.text(), "accept map[name:Ada]\ncancel <nil>") {
 		t.Error(m.line)
 	}
 }

@@ -67,7 +67,7 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	req.Progress = news
 	req.Client = s.client
 	s.askFor(ctx, &req)
-	called := s.toolsFor(ctx, &req)
+	called := s.toolsFor(ctx, &req, observer)
 	if progress.notify != nil {
 		req.Printed = progress.printed
 	}
@@ -99,6 +99,7 @@ type nobody struct{}
 
 func (nobody) Begun()                        {}
 func (nobody) Progress(runners.Progress)     {}
+func (nobody) Call(_, _ string) func(string) { return func(string) {} }
 func (nobody) Ended(*runners.Outcome, error) {}
 
 func (s *Server) observer(ctx context.Context, req runners.Request) Observer {

@@ -56,6 +56,8 @@ type Config struct {
 type Observer interface {
 	Begun()
 	Progress(runners.Progress)
+	// Call is for a call of another server's tool; ended takes "ok" or the code of the error.
+	Call(server, tool string) (ended func(status string))
 	Ended(*runners.Outcome, error)
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,15 +65,28 @@ func (s *Server) askUser(ctx context.Context, progress runners.ProgressFunc) fun
 
 // toolsFor gives a call's program the tools of other servers, if there are any, and returns
 // what notes in the outcome how many it called.
-func (s *Server) toolsFor(ctx context.Context, req *runners.Request) (ended func(*runners.Outcome)) {
+func (s *Server) toolsFor(ctx context.Context, req *runners.Request, o Observer) (ended func(*runners.Outcome)) {
 	if s.tools == nil {
 		return func(*runners.Outcome) {}
 	}
-	run := tools.Run{Client: s.client, Session: sessionOf(ctx), Pause: tools.PauseFrom(ctx)}
+	run := tools.Run{Client: s.client, Session: sessionOf(ctx), Pause: tools.PauseFrom(ctx), Span: o.Call}
 	if ask := s.askUser(ctx, req.Progress); ask != nil {
 		run.Ask = func(ctx context.Context, q tools.Question) (allow, always bool, err error) {
 			c, err := ask(ctx, callKey, q.Server+"."+q.Tool, callQuestion(q))
 			return c.allow, c.always, err
+		}
+		run.Elicit = func(run context.Context, server string, params json.RawMessage) (json.RawMessage, error) {
+			q, err := serverQuestion(server, params)
+			var c consent
+			switch urls := clientCapabilities(ctx).Elicitation.URL != nil; {
+			case err != nil:
+			case q.Mode == mcp.ElicitationModeURL && !urls:
+				err = errors.New("the client shows no URLs")
+			default:
+				c, err = ask(run, serverKey, server, q)
+			}
+			s.log.Info("a server of tools has asked the user", zap.String("server", server), zap.Bool("accepted", c.allow), zap.Error(err))
+			return c.answer(err)
 		}
 	}
 	t := s.tools.For(run)

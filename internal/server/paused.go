@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -23,7 +22,7 @@ func (s *Server) decide(ctx context.Context, a *arguments) (*mcp.CallToolResult,
 	var asked runners.Request
 	var left tools.Journal
 	out, err := s.sessions.Resume(ctx, name, left.Decision(call, approve, arguments),
-		func(ctx context.Context, req runners.Request, _ json.RawMessage) (*runners.Outcome, error) {
+		func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 			asked = req
 			return tools.Pausable(&left, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 				return s.run(ctx, req, progress)

@@ -15,9 +15,7 @@ func (s *Store) Rewind(ctx context.Context, name string, to int) (number int, er
 		if err != nil {
 			return err
 		}
-		back := old.clone()
-		back.Paused = nil
-		back.Action = fmt.Sprintf("rewind to %d", to)
+		back := old.next(fmt.Sprintf("rewind to %d", to))
 		err = x.commit(back)
 		number = back.Number
 		return err
@@ -60,9 +58,7 @@ func (s *Store) Fork(ctx context.Context, from, to string, n int) error {
 		if err := a.link(b, old); err != nil {
 			return fmt.Errorf("fork the session %s: %w", from, err)
 		}
-		fork := old.clone()
-		fork.Paused = nil // a call is sent once
-		fork.Action = fmt.Sprintf("fork of %s at %d", from, old.Number)
+		fork := old.next(fmt.Sprintf("fork of %s at %d", from, old.Number))
 		b.now = &state{Number: old.Number}
 		return b.commit(fork)
 	}

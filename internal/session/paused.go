@@ -83,7 +83,7 @@ func (p *paused) request() runners.Request {
 // Resume has the program of a session that waits go on. Decide gets its journal and returns
 // what that is then, and whether the program can go on with it; if not, the outcome is nil.
 // One that went on before and was lost then is given up: what it called is not called again.
-func (s *Store) Resume(ctx context.Context, name string, decide func(journal json.RawMessage) (json.RawMessage, bool, error), run func(context.Context, runners.Request, json.RawMessage) (*runners.Outcome, error)) (out *runners.Outcome, err error) {
+func (s *Store) Resume(ctx context.Context, name string, decide func(journal json.RawMessage) (json.RawMessage, bool, error), run func(context.Context, runners.Request) (*runners.Outcome, error)) (out *runners.Outcome, err error) {
 	err = s.locked(ctx, name, false, func(x *session) error {
 		p := x.now.Paused
 		if p == nil {
@@ -93,7 +93,7 @@ func (s *Store) Resume(ctx context.Context, name string, decide func(journal jso
 			out = &runners.Outcome{Status: runners.Failed, ExitCode: 1, Packages: []runners.Package{}, Continued: &runners.Continued{}, Error: &runners.Error{
 				Type: "Unknown", Message: "the program went on with consent, and the server ended meanwhile: whether its last calls were made is not known, so they are not made again. The session is as before the program",
 			}}
-			err := x.unpause()
+			err := x.commit(x.now.next("gave up: " + x.now.Action))
 			out.Continued.Session, out.Continued.State = name, x.now.Number
 			return err
 		}
@@ -109,22 +109,13 @@ func (s *Store) Resume(ctx context.Context, name string, decide func(journal jso
 		if x.lease != nil {
 			ctx = x.lease.ctx
 		}
-		out, err = x.run(ctx, Call{Session: name, Rollback: p.Rollback, Request: p.request()}, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
-			return run(ctx, req, journal)
-		})
+		out, err = x.run(ctx, Call{Session: name, Rollback: p.Rollback, Request: p.request()}, run)
 		if err == nil && x.now.Paused != nil && x.now.Paused.Resumed && out.Status != runners.Cancelled {
-			err = x.unpause() // it was rolled back
+			err = x.commit(x.now.next("gave up: " + x.now.Action)) // it was rolled back
 		}
 		return err
 	})
 	return out, err
-}
-
-// unpause commits the state before the paused program.
-func (x *session) unpause() error {
-	next := x.now.clone()
-	next.Paused, next.Action = nil, "gave up: "+next.Action
-	return x.commit(next)
 }
 
 // busy refuses what a paused program does not allow.

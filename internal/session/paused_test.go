@@ -57,10 +57,16 @@ func TestPaused(t *testing.T) {
 	if out != nil || err != nil {
 		t.Errorf("half decided: %v, %v", out, err)
 	}
-	out, err = s.Resume(t.Context(), "a", ready, func(ctx context.Context, req runners.Request, journal json.RawMessage) (*runners.Outcome, error) {
+	kept := func(journal json.RawMessage) (json.RawMessage, bool, error) {
+		if string(journal) != `"half"` {
+			t.Errorf("the journal is %s", journal)
+		}
+		return ready(journal)
+	}
+	out, err = s.Resume(t.Context(), "a", kept, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 		stdin, _ := io.ReadAll(req.Stdin)
-		if string(journal) != `"half"` || string(stdin) != `"in"` || req.Code != "wait" || req.Args[0] != "a" || string(req.Files[0].Data) != "\xff" {
-			t.Errorf("goes on with %s, %q, %+v", journal, stdin, req)
+		if string(stdin) != `"in"` || req.Code != "wait" || req.Args[0] != "a" || string(req.Files[0].Data) != "\xff" {
+			t.Errorf("goes on with %q, %+v", stdin, req)
 		}
 		return add("z").run(ctx, req)
 	})
@@ -83,7 +89,7 @@ func TestPaused(t *testing.T) {
 func TestLostWhileResumed(t *testing.T) {
 	s := open(t, session.Options{})
 	pauseIn(t, s, "a")
-	lost := func(context.Context, runners.Request, json.RawMessage) (*runners.Outcome, error) {
+	lost := func(context.Context, runners.Request) (*runners.Outcome, error) {
 		return nil, errors.New("killed")
 	}
 	if _, err := s.Resume(t.Context(), "a", ready, lost); err == nil {

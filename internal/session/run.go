@@ -100,9 +100,8 @@ func (x *session) advance(req runners.Request, out *runners.Outcome, taken *coll
 		k.Kept, k.RolledBack = false, true
 		return nil
 	}
-	next := before.clone()
-	next.Paused = nil
-	next.Action, next.Status, next.Calls, next.Answer = action(req), out.Status, before.Calls+1, answer
+	next := before.next(action(req))
+	next.Status, next.Calls, next.Answer = out.Status, before.Calls+1, answer
 	if taken.done {
 		next.Files = taken.files
 	}

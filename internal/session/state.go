@@ -194,6 +194,13 @@ func (s *state) clone() *state {
 	return &c
 }
 
+// next returns a state that follows s, without the program that is paused there.
+func (s *state) next(action string) *state {
+	c := s.clone()
+	c.Paused, c.Action = nil, action
+	return c
+}
+
 // numbers returns the numbers of the states on disk, ascending.
 func (x *session) numbers() ([]int, error) {
 	entries, err := os.ReadDir(filepath.Join(x.path, statesName))

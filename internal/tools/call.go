@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,22 +12,20 @@ import (
 
 	"go.uber.org/zap"
 
+	"coderunner/internal/tools/connect"
 	"coderunner/internal/tools/gate"
 	"coderunner/runners"
 )
 
-// Bounds of a call.
-const (
-	maxArguments = 4 << 20 // bytes
-	maxAsked     = 2000    // bytes of the arguments that a user sees
-	maxURI       = 8 << 10 // bytes
-)
+// maxAsked bounds what a user sees of a call's arguments, in bytes.
+const maxAsked = 2000
 
 // audit is the line of the log that each call leaves.
 type audit struct {
 	server, tool, decision, by string
 	arguments                  []byte
 	line, bytes                int
+	ended                      func(status string) // of its span; nil: there is none
 }
 
 // Call is for [runners.Tools].
@@ -40,14 +39,17 @@ func (t *Tools) Call(ctx context.Context, call runners.ToolCall) (r *runners.Too
 	if err := t.counts.Call(); err != nil {
 		return nil, err
 	}
-	if len(call.Arguments) > maxArguments {
-		return nil, &runners.ToolError{Code: "bad_arguments", Message: fmt.Sprintf("the arguments have %d bytes; at most %d are sent", len(call.Arguments), maxArguments)}
+	if err := call.Check(); err != nil {
+		return nil, err
 	}
 	s, each, err := t.find(ctx, call.Tool)
 	if err != nil {
 		return nil, err
 	}
 	a.server, a.tool = s.name, each.Native
+	if t.run.Span != nil {
+		a.ended = t.run.Span(a.server, a.tool)
+	}
 	if each.decision == gate.Deny {
 		a.decision, a.by = "deny", each.by
 		return nil, &runners.ToolError{Code: "denied", Message: fmt.Sprintf("%s is denied by the pattern %q of the configuration", each.key(), each.by)}
@@ -81,15 +83,19 @@ func (t *Tools) Call(ctx context.Context, call runners.ToolCall) (r *runners.Too
 		}
 		defer func() { answered(r, err) }()
 	}
-	if r, err = s.conn.Call(ctx, each.native, call.Arguments, call.Progress); err != nil {
+	events := connect.Events{Progress: call.Progress}
+	if elicit := t.run.Elicit; elicit != nil {
+		events.Elicit = func(params json.RawMessage) (json.RawMessage, error) { return elicit(ctx, s.name, params) }
+	}
+	if r, err = s.conn.Call(ctx, each.native, call.Arguments, events); err != nil {
 		return nil, err
 	}
-	a.bytes = size(r)
+	a.bytes = r.Size()
 	if err := t.counts.Bytes(a.bytes); err != nil {
 		return nil, err
 	}
 	if each.native.Output == nil {
-		s.shapes.Learn(each.key(), r)
+		s.learn(each.Name, r)
 	}
 	return r, nil
 }
@@ -170,8 +176,8 @@ func (t *Tools) Read(ctx context.Context, name, uri string) (r *runners.ToolResu
 	if err := t.counts.Call(); err != nil {
 		return nil, err
 	}
-	if len(uri) > maxURI {
-		return nil, &runners.ToolError{Code: "bad_arguments", Message: fmt.Sprintf("the URI has more than %d bytes", maxURI)}
+	if err := runners.CheckURI(uri); err != nil {
+		return nil, err
 	}
 	s, err := t.set.server(t.run.Client, name)
 	if err != nil {
@@ -188,22 +194,13 @@ func (t *Tools) Read(ctx context.Context, name, uri string) (r *runners.ToolResu
 	}
 	defer leave()
 	if r, err = s.conn.Read(ctx, uri); err == nil {
-		a.bytes = size(r)
+		a.bytes = r.Size()
 		err = t.counts.Bytes(a.bytes)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
-}
-
-// size returns how many bytes a result has.
-func size(r *runners.ToolResult) int {
-	n := len(r.Structured)
-	for _, c := range r.Content {
-		n += len(c.Text) + len(c.Data) + len(c.URI)
-	}
-	return n
 }
 
 // record writes the line of the log. It has no argument and no word of a result.
@@ -214,6 +211,9 @@ func (t *Tools) record(a audit, begun time.Time, err error) {
 		status = refused.Code
 	} else if err != nil {
 		status = "cancelled"
+	}
+	if a.ended != nil {
+		a.ended(status)
 	}
 	sum := sha256.Sum256(a.arguments)
 	t.log.Info("tool call", zap.String("server", a.server), zap.String("tool", strings.ToValidUTF8(a.tool, "\uFFFD")), zap.String("arguments", hex.EncodeToString(sum[:8])),

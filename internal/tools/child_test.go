@@ -151,6 +151,15 @@ func (c *child) call(id json.RawMessage, name string, arguments json.RawMessage,
 		}
 	case "changes":
 		c.write(object{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+	case "tries": // what a confined server may not
+		var args struct{ Text string }
+		_ = json.Unmarshal(arguments, &args)
+		content, read := os.ReadFile(args.Text)
+		wrote := os.WriteFile(args.Text+".new", nil, 0o600)
+		_, dialled := net.Dial("tcp", "127.0.0.1:1")
+		started := exec.Command(os.Args[0]).Run()
+		c.answer(id, object{"content": []object{{"type": "text", "text": fmt.Sprintf("%s; %v; %v; %v; %v", content, read, wrote, dialled, started)}}})
+		return
 	case "asks":
 		c.write(object{"jsonrpc": "2.0", "id": "s1", "method": "sampling/createMessage", "params": object{}})
 	}

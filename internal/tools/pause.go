@@ -50,46 +50,35 @@ const (
 // waits: whoever decides sees all of them.
 const others = 100 * time.Millisecond
 
-// Decide notes a decision about one of the calls that wait, counted from 1, or about all of
-// them for 0. Arguments, if not nil, take the place of the program's.
-func (j *Journal) Decide(call int, approve bool, arguments json.RawMessage) error {
-	if call < 0 || call > len(j.Waiting) {
-		return fmt.Errorf("%d calls wait, so \"call\" is a number from 1 to %d", len(j.Waiting), len(j.Waiting))
-	}
-	if arguments != nil && call == 0 && len(j.Waiting) > 1 {
-		return fmt.Errorf("%d calls wait: say by \"call\" which of them gets other arguments", len(j.Waiting))
-	}
-	for i := range j.Waiting {
-		w := &j.Waiting[i]
-		if call != 0 && i != call-1 || call == 0 && w.Decision != "" {
-			continue
-		}
-		w.Decision, w.Instead = "reject", nil
-		if approve {
-			w.Decision, w.Instead = "approve", arguments
-		}
-	}
-	return nil
-}
-
-// Decision returns what reads a journal into j, notes a decision as [Journal.Decide] does, and
-// returns the journal and whether all is decided.
+// Decision returns what reads a journal into j, notes a decision about one of the calls that
+// wait, counted from 1, or about all of them for 0, and returns the journal and whether all
+// is decided. Arguments, if not nil, take the place of the program's.
 func (j *Journal) Decision(call int, approve bool, arguments json.RawMessage) func(json.RawMessage) (json.RawMessage, bool, error) {
 	return func(text json.RawMessage) (json.RawMessage, bool, error) {
 		if err := json.Unmarshal(text, j); err != nil {
 			return nil, false, fmt.Errorf("read what the program has called: %w", err)
 		}
-		if err := j.Decide(call, approve, arguments); err != nil {
-			return nil, false, err
+		n, ready := len(j.Waiting), true
+		if call < 0 || call > n {
+			return nil, false, fmt.Errorf("%d calls wait, so \"call\" is a number from 1 to %[1]d", n)
+		}
+		if arguments != nil && call == 0 && n > 1 {
+			return nil, false, fmt.Errorf("%d calls wait: say by \"call\" which of them gets other arguments", n)
+		}
+		for i := range j.Waiting {
+			w := &j.Waiting[i]
+			switch {
+			case call != 0 && i != call-1 || call == 0 && w.Decision != "":
+			case approve:
+				w.Decision, w.Instead = "approve", arguments
+			default:
+				w.Decision, w.Instead = "reject", nil
+			}
+			ready = ready && w.Decision != ""
 		}
 		text, err := json.Marshal(j)
-		return text, j.Decided(), err
+		return text, ready, err
 	}
-}
-
-// Decided reports whether no call waits for a decision.
-func (j *Journal) Decided() bool {
-	return !slices.ContainsFunc(j.Waiting, func(w Waiting) bool { return w.Decision == "" })
 }
 
 // Text describes the calls that wait, one in a line.
@@ -257,7 +246,7 @@ func (p *Pause) add(a Answered) {
 	p.journal.Answered = append(p.journal.Answered, a)
 	p.bytes += 200
 	if a.Result != nil {
-		p.bytes += size(a.Result) * 4 / 3
+		p.bytes += a.Result.Size() * 4 / 3
 	}
 }
 

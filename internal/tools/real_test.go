@@ -2,10 +2,12 @@ package tools
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,6 +85,29 @@ func TestRealServers(t *testing.T) {
 		Progress: func(done, total float64, _ string) { heard = append(heard, fmt.Sprint(done, "/", total)) }})
 	if err != nil || len(heard) == 0 {
 		t.Errorf("progress %q, %v", heard, err)
+	}
+
+	var asked []string
+	asking := set.For(Run{Client: "test", Elicit: func(_ context.Context, server string, params json.RawMessage) (json.RawMessage, error) {
+		var p struct{ Mode, Message, URL string }
+		_ = json.Unmarshal(params, &p)
+		asked = append(asked, server+" "+p.Mode)
+		return json.RawMessage(`{"action": "accept", "content": {"name": "Ada"}}`), nil
+	}})
+	for name, want := range map[string]string{"trigger_elicitation_request": "- Name: Ada", "trigger_url_elicitation": "accept"} {
+		arguments := json.RawMessage(`{}`)
+		if strings.Contains(name, "url") {
+			arguments = json.RawMessage(`{"url": "https://example.com/form"}`)
+		}
+		for i, tools := range []*Tools{asking, tools} {
+			r, err := tools.Call(t.Context(), runners.ToolCall{Tool: "everything." + name, Arguments: arguments})
+			if text := fmt.Sprintf("%+v", r); err != nil || strings.Contains(text, want) != (i == 0) || i == 1 && !strings.Contains(text, "cancel") {
+				t.Errorf("%s: %s, %v", name, text, err)
+			}
+		}
+	}
+	if slices.Sort(asked); fmt.Sprint(asked) != "[everything  everything url]" && fmt.Sprint(asked) != "[everything form everything url]" {
+		t.Errorf("asked %q", asked)
 	}
 
 	if r := do("filesystem.read_text_file", fmt.Sprintf(`{"path": %q}`, filepath.Join(dir, "a.txt"))); r.Content[0].Text != "hello" {

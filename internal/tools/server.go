@@ -2,10 +2,17 @@ package tools
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/google/renameio/v2/maybe"
+	"go.uber.org/zap"
 
 	"coderunner/internal/tools/catalog"
 	"coderunner/internal/tools/connect"
@@ -20,6 +27,7 @@ type server struct {
 	conn   *connect.Server
 	places chan struct{} // has one for each call
 	shapes catalog.Shapes
+	file   string // of shapes
 
 	mu   sync.Mutex // guards what follows
 	from []connect.Tool
@@ -84,10 +92,42 @@ func (t *tool) key() string { return t.Server + "." + t.Name }
 func (s *server) learned(t *tool) *tool {
 	copied := *t
 	if copied.Output == nil {
-		copied.Output = s.shapes.Schema(t.key())
+		copied.Output = s.shapes.Schema(t.Name)
 		copied.Learned = copied.Output != nil
 	}
 	return &copied
+}
+
+// maxShapes bounds a file of shapes, in bytes.
+const maxShapes = 4 << 20
+
+// shapesFile is where the shapes of a client's results are kept, which only the user may read.
+func (s *Set) shapesFile(client, server string) string {
+	sum := sha256.Sum256([]byte(client + "\x00" + server))
+	return filepath.Join(s.shapes, hex.EncodeToString(sum[:12])+".json")
+}
+
+// recall reads the shapes that other processes have learned.
+func (s *server) recall() {
+	if info, err := os.Stat(s.file); err == nil && info.Size() <= maxShapes {
+		text, _ := os.ReadFile(s.file) // without it, nothing was learned
+		s.shapes.Load(text)
+	}
+}
+
+// learn remembers the shape of a result, in the file, too.
+func (s *server) learn(tool string, r *runners.ToolResult) {
+	text := s.shapes.Learn(tool, r)
+	if text == nil || s.set.shapes == "" || len(text) > maxShapes {
+		return
+	}
+	err := os.MkdirAll(s.set.shapes, 0o700)
+	if err == nil {
+		err = maybe.WriteFile(s.file, text, 0o600)
+	}
+	if err != nil {
+		s.set.log.Debug("the shapes of results are not kept", zap.Error(err))
+	}
 }
 
 // list returns the tools that may be called.

@@ -14,6 +14,7 @@ package tools
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,7 @@ const maxProcesses = 100
 type Options struct {
 	Version string // of this program
 	Tokens  string // directory of the tokens of OAuth
+	Shapes  string // directory of the shapes of results that were seen; "": they are not kept
 	Log     *zap.Logger
 }
 
@@ -49,6 +51,7 @@ type Set struct {
 	configs []config.Server // sorted by the names that programs use
 	names   []string        // which these are
 	log     *zap.Logger
+	shapes  string // directory
 
 	mu      sync.Mutex
 	servers map[key]*server
@@ -61,7 +64,7 @@ type key struct{ client, server string }
 // Open returns the servers of a configuration. None is started.
 func Open(c *config.Config, o Options) *Set {
 	s := &Set{
-		gate: gate.New(c.Policy), log: o.Log, servers: map[key]*server{}, configs: slices.Clone(c.Servers),
+		gate: gate.New(c.Policy), log: o.Log, shapes: o.Shapes, servers: map[key]*server{}, configs: slices.Clone(c.Servers),
 		options: connect.Options{Version: o.Version, Log: o.Log, Secrets: &connect.Secrets{}, Tokens: o.Tokens, Idle: idleTime, Room: make(chan struct{}, maxProcesses)},
 	}
 	natives := make([]string, len(s.configs))
@@ -125,7 +128,10 @@ func (s *Set) server(client, name string) (*server, error) {
 		if s.closed {
 			c.Close()
 		}
-		s.servers[k] = &server{set: s, name: s.names[i], conn: c, places: make(chan struct{}, s.gate.Parallel())}
+		s.servers[k] = &server{set: s, name: s.names[i], conn: c, places: make(chan struct{}, s.gate.Parallel()), file: s.shapesFile(client, s.names[i])}
+		if s.shapes != "" {
+			s.servers[k].recall()
+		}
 	}
 	return s.servers[k], nil
 }
@@ -135,6 +141,14 @@ type Run struct {
 	Client, Session string
 	Ask             AskFunc // nil: nobody can be asked
 	Pause           *Pause  // nil: the program cannot be paused
+
+	// Span, if not nil, is told of each call, and what it returns of its end: "ok", or the code
+	// of the error.
+	Span func(server, tool string) (ended func(status string))
+
+	// Elicit asks the user what a server asks in a call, as MCP has it: the parameters and the
+	// result of elicitation/create. Nil: nobody can be asked, and servers are told so.
+	Elicit func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 }
 
 // Question is what a user is asked before a call.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"coderunner/internal/sandbox"
 	"coderunner/internal/tools/config"
 	"coderunner/runners"
 )
@@ -147,6 +149,46 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// TestSandbox: a server that is confined reads what its configuration names, and no more.
+func TestSandbox(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()} // to read, to write, neither
+	c := &config.Config{Servers: []config.Server{{
+		Name: "tries", Command: self, Args: []string{dirs[0]}, Env: map[string]string{asServer: "tries"}, Sandbox: &config.Sandbox{Write: dirs[1:2]},
+	}}}
+	set := Open(c, Options{Version: "test", Tokens: t.TempDir(), Log: zap.NewNop()})
+	t.Cleanup(set.Close)
+	for i, dir := range dirs {
+		file := filepath.Join(dir, "a.txt")
+		if err := os.WriteFile(file, []byte("hello"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		text, code, message := call(t, set.For(Run{}), "tries.echo", fmt.Sprintf(`{"text": %q}`, file))
+		if sandbox.Probe().ABI == 0 {
+			if code != "unavailable" || !strings.Contains(message, "it is to be confined, which this system cannot do") {
+				t.Errorf("%s: %s", code, message)
+			}
+			continue
+		}
+		parts := strings.Split(text, "; ")
+		if code != "" || len(parts) != 5 {
+			t.Fatalf("%q, %s: %s", text, code, message)
+		}
+		if read := parts[0] == "hello"; read != (i < 2) {
+			t.Errorf("%d: read %q, %s", i, parts[0], parts[1])
+		}
+		if wrote := parts[2] == "<nil>"; wrote != (i == 1) {
+			t.Errorf("%d: written: %s", i, parts[2])
+		}
+		if strings.Contains(parts[3], "refused") || parts[3] == "<nil>" || parts[4] == "<nil>" {
+			t.Errorf("%d: it reaches the network (%s), or starts a program (%s)", i, parts[3], parts[4])
+		}
+	}
+}
+
 // TestArguments are checked before the call, with the signature in the error.
 func TestArguments(t *testing.T) {
 	set, _ := open(t, config.Policy{Allow: []string{"*"}}, "good", "schemas")
@@ -157,7 +199,7 @@ func TestArguments(t *testing.T) {
 		`{"text": "", "x": 1}`: `no parameter "x"`,
 		`[]`:                   "not an object",
 		`null`:                 "not an object",
-		`{"text": "` + strings.Repeat("x", maxArguments) + `"}`: "at most 4194304 are sent",
+		`{"text": "` + strings.Repeat("x", runners.MaxToolArguments) + `"}`: "a call takes 4194304 at most",
 	} {
 		if _, code, message := call(t, tools, "good.echo", arguments); code != "bad_arguments" || !strings.Contains(message, want) {
 			t.Errorf("%.40s: %s: %s, want %s", arguments, code, message, want)

@@ -3,6 +3,7 @@ them: module _coderunner_extras. The host has them ready.
 """
 
 import importlib.machinery
+import os
 import sys
 
 _LIBRARIES = "/lib/python3.14/site-packages/"
@@ -34,14 +35,23 @@ def _probing():
 
 
 class _Tools:
-    """Comes last, too: a module of the program's own, or of a package, is meant first."""
+    """Comes last, too: a module of the program's own, or of a package, is meant first. But a
+    directory with saved programs, tools/me, is a part of the module."""
 
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name == "tools" or name.startswith("tools."):
+    def __init__(self, saved):
+        self._saved = saved
+
+    def find_spec(self, name, path=None, target=None):
+        if (name == "tools" or name.startswith("tools.")) and (not self._saved or name in ("tools", "tools.me") and _saved()):
             import _coderunner_tools
 
             return _coderunner_tools.find(name)
 
 
-sys.meta_path.append(_Tools)
+def _saved():
+    """Whether the program's directory has saved programs, and no package tools."""
+    return os.path.isdir("tools/me") and os.listdir("tools") == ["me"]
+
+
+sys.meta_path.insert(0, _Tools(True))
+sys.meta_path.append(_Tools(False))

@@ -40,8 +40,8 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	} else {
 		found, err = j.engine.rt.Analyze(ctx, source)
 	}
-	if err != nil || j.req.Tools == nil {
-		return found, err
+	if err != nil {
+		return nil, err
 	}
 	others := *found // another run may have the same
 	others.Imports = slices.DeleteFunc(slices.Clone(found.Imports), func(i pyodide.Import) bool { return isTools(i.Name) })
@@ -49,7 +49,8 @@ func (j *job) analyze(ctx context.Context) (*pyodide.Analysis, error) {
 	return &others, nil
 }
 
-// isTools reports whether a module, or a member of one, is what programs call tools by.
+// isTools reports whether a module, or a member of one, is what programs call tools by. No
+// import of it means PyPI's project of that name, also where there are no tools.
 func isTools(name string) bool {
 	rest, ok := strings.CutPrefix(name, "tools")
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == ':')

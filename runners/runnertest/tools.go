@@ -141,6 +141,12 @@ func (t *Tools) Stub(_ context.Context, server, ending string) (string, error) {
 
 // Call implements [runners.Tools].
 func (t *Tools) Call(ctx context.Context, c runners.ToolCall) (*runners.ToolResult, error) {
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	if !bytes.HasPrefix(c.Arguments, []byte("{")) {
+		return nil, &runners.ToolError{Code: "bad_arguments", Message: "the arguments are not an object"}
+	}
 	t.Calls.Add(1)
 	t.Started.Add(1)
 	if t.Called != nil {
@@ -149,9 +155,6 @@ func (t *Tools) Call(ctx context.Context, c runners.ToolCall) (*runners.ToolResu
 	call := demo[strings.TrimPrefix(c.Tool, "demo.")]
 	if call == nil {
 		return nil, &runners.ToolError{Code: "not_found", Message: "there is no tool " + c.Tool}
-	}
-	if !bytes.HasPrefix(c.Arguments, []byte("{")) {
-		return nil, &runners.ToolError{Code: "bad_arguments", Message: "the arguments are not an object"}
 	}
 	return call(t, ctx, c)
 }

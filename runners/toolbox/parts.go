@@ -2,7 +2,6 @@ package toolbox
 
 import (
 	"encoding/json"
-	"strings"
 
 	"coderunner/runners"
 )
@@ -35,17 +34,8 @@ func parts(server string, r *runners.ToolResult) []part {
 		case c.Data != nil || c.Type == "image" || c.Type == "audio":
 			list = append(list, part{Blob: &content{Data: c.Data, MIME: c.MIME, URI: c.URI, Name: c.Name}})
 		case r.Structured == nil || c.Type == "resource":
-			list = append(list, part{Value: value(c.Text)})
+			list = append(list, part{Value: c.Value()})
 		}
 	}
 	return list
-}
-
-// value returns what a text is to a program.
-func value(text string) json.RawMessage {
-	if t := strings.TrimSpace(text); t != "" && (t[0] == '{' || t[0] == '[') && json.Valid([]byte(t)) {
-		return json.RawMessage(t)
-	}
-	quoted, _ := json.Marshal(text) // it never fails
-	return quoted
 }

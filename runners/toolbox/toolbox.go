@@ -15,7 +15,7 @@
 //
 // # Limits
 //
-// Arguments may have 4 MiB and results 16 MiB; 64 queries are answered at once, others wait, and
+// Results may have 16 MiB, and arguments what runners.Tools takes; 64 queries are answered at once, others wait, and
 // what waits has 64 MiB at most. The program's clock stands still for ten minutes in all.
 //
 // # Locking
@@ -39,16 +39,14 @@ import (
 
 // The bounds, in bytes where nothing else is said.
 const (
-	MaxArguments = 4 << 20
-	MaxQuery     = MaxArguments + 16<<10
-	MaxResult    = 16 << 20
-	maxAtOnce    = 64
-	maxWaiting   = 64 << 20 // of queries
-	maxQueries   = 10_000   // that wait
-	maxHeld      = 10 * time.Minute
-	maxName      = 1000 // of names and of words to search for
-	maxURI       = 8 << 10
-	overhead     = 1 << 10 // of a query besides its arguments
+	MaxQuery   = runners.MaxToolArguments + 16<<10
+	MaxResult  = 16 << 20
+	maxAtOnce  = 64
+	maxWaiting = 64 << 20 // of queries
+	maxQueries = 10_000   // that wait
+	maxHeld    = 10 * time.Minute
+	maxName    = 1000    // of names and of words to search for
+	overhead   = 1 << 10 // of a query besides its arguments
 )
 
 // Query is what a program asks. Op is "servers", "list", "search", "describe", "stub", "call",
@@ -144,7 +142,7 @@ func (b *Box) Do(ctx context.Context, q Query) (value any, err error) {
 		return nil, nil
 	case q.Op == "servers":
 		return b.tools.Servers(), nil
-	case len(q.Name) > maxName || len(q.URI) > maxURI || len(q.Key) > maxName:
+	case len(q.Name) > maxName || len(q.Key) > maxName:
 		return nil, &runners.ToolError{Code: "not_found", Message: fmt.Sprintf("no name has more than %d bytes", maxName)}
 	}
 	ctx, done, err := b.begin(ctx, q)
@@ -165,21 +163,15 @@ func (b *Box) Do(ctx context.Context, q Query) (value any, err error) {
 
 // begin waits for room, with the clock held, until done is called.
 func (b *Box) begin(ctx context.Context, q Query) (_ context.Context, done func(), err error) {
-	size := len(q.Args) + overhead
+	size := len(q.Args) + len(q.URI) + overhead
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(b.ctx, cancel)
 	b.mu.Lock()
-	switch {
-	case len(q.Args) > MaxArguments:
-		err = &runners.ToolError{Code: "bad_arguments", Message: fmt.Sprintf("the arguments have %d bytes, and a call takes %d at most", len(q.Args), MaxArguments)}
-	case b.bytes+size > maxWaiting || b.waiting >= maxQueries:
-		err = &runners.ToolError{Code: "budget", Message: "too many calls wait at once: await some of them first"}
-	}
-	if err != nil {
+	if b.bytes+size > maxWaiting || b.waiting >= maxQueries {
 		b.mu.Unlock()
 		stop()
 		cancel()
-		return nil, nil, err
+		return nil, nil, &runners.ToolError{Code: "budget", Message: "too many calls wait at once: await some of them first"}
 	}
 	b.waiting++
 	b.bytes += size
@@ -274,13 +266,11 @@ func ask(ctx context.Context, t runners.Tools, q Query) (any, error) {
 	case "read":
 		return bounded(t.Read(ctx, q.Name, q.URI))
 	case "call":
-		if len(q.Args) == 0 {
-			q.Args = json.RawMessage("{}")
+		c := runners.ToolCall{Tool: q.Name, Arguments: q.Args, Line: max(q.Line, 0), Progress: q.progress}
+		if len(c.Arguments) == 0 {
+			c.Arguments = json.RawMessage("{}")
 		}
-		if q.Args[0] != '{' {
-			return nil, &runners.ToolError{Code: "bad_arguments", Message: "the arguments of a tool are an object, by their names"}
-		}
-		return bounded(t.Call(ctx, runners.ToolCall{Tool: q.Name, Arguments: q.Args, Line: max(q.Line, 0), Progress: q.progress}))
+		return bounded(t.Call(ctx, c))
 	}
 	return nil, &runners.ToolError{Code: "bad_arguments", Message: fmt.Sprintf("there is no query %.100q", q.Op)}
 }
@@ -321,11 +311,7 @@ func bounded(r *runners.ToolResult, err error) (*runners.ToolResult, error) {
 	if err != nil || r == nil {
 		return &runners.ToolResult{}, err
 	}
-	size := len(r.Structured)
-	for _, c := range r.Content {
-		size += len(c.Text) + len(c.Data) + len(c.URI) + len(c.Name) + len(c.MIME) + overhead
-	}
-	switch {
+	switch size := r.Size() + len(r.Content)*overhead; {
 	case size > MaxResult:
 		return nil, &runners.ToolError{Code: "budget", Message: fmt.Sprintf("the result has %d MiB, and a program gets %d at most: ask for less", size>>20, MaxResult>>20)}
 	case r.Structured != nil && !json.Valid(r.Structured):

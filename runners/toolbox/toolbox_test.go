@@ -91,7 +91,7 @@ func TestAsk(t *testing.T) {
 		`{"op":"call","name":"demo.text","args":{"text":"12"}}`:              `{"parts":[{"v":"12"}]}`,
 		`{"op":"call","name":"demo.nothing"}`:                                `{"parts":[]}`,
 		`{"op":"call","name":"demo.echo","args":{"n":12345678901234567890}}`: `{"parts":[{"v":{"n":12345678901234567890}}]}`,
-		`{"op":"call","name":"demo.echo","args":[]}`:                         `{"error":{"code":"bad_arguments","message":"the arguments of a tool are an object, by their names"}}`,
+		`{"op":"call","name":"demo.echo","args":[]}`:                         `{"error":{"code":"bad_arguments","message":"the arguments are not an object"}}`,
 		`{"op":"read","name":"demo","uri":"x://y"}`:                          `{"parts":[{"v":{"read":"demo x://y"}}]}`,
 		`{"op":"link"}`: `{"error":{"code":"bad_arguments","message":"there is no query \"link\""}}`,
 	} {
@@ -107,7 +107,7 @@ func TestAsk(t *testing.T) {
 // TestBounds has what is larger than it may be.
 func TestBounds(t *testing.T) {
 	box, tools, _ := newBox(t)
-	long, _ := json.Marshal(strings.Repeat("x", toolbox.MaxArguments))
+	long, _ := json.Marshal(strings.Repeat("x", runners.MaxToolArguments))
 	for name, q := range map[string]toolbox.Query{
 		"bad_arguments": {Op: "call", Name: "demo.echo", Args: append([]byte(`{"text":`), append(long, '}')...)},
 		"not_found":     {Op: "describe", Name: string(long)},

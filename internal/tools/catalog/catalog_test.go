@@ -137,3 +137,18 @@ func FuzzTool(f *testing.F) {
 		}
 	})
 }
+
+// FuzzShapes has a file of shapes that is damaged.
+func FuzzShapes(f *testing.F) {
+	f.Add([]byte(`{"t": {"type": "object", "properties": {"a": 1}, "required": [1]}}`), []byte(`{"a": {"b": [1, "x"]}}`))
+	f.Add([]byte(`{"t": {"anyOf": [1, {"type": "string"}]}}`), []byte(`[1]`))
+	f.Fuzz(func(t *testing.T, file, result []byte) {
+		var s Shapes
+		s.Load(file)
+		s.Learn("t", &runners.ToolResult{Structured: result})
+		if schema := s.Schema("t"); schema != nil && !json.Valid(schema) {
+			t.Errorf("%s", schema)
+		}
+		Describe(runners.Tool{Output: s.Schema("t")})
+	})
+}

@@ -22,7 +22,7 @@ const reserved = " False None True and as assert async await break class continu
 	"interface let new null package private protected public static super switch this throw true typeof var void "
 
 // modules are names in the module tools itself, which no server may have.
-var modules = []string{"search", "describe", "list", "servers", "call", "read", "stub", "help", "tool", "tools", "ToolError", "Tool", "ToolResult", "Blob", "Link"}
+var modules = []string{"search", "describe", "list", "servers", "call", "read", "stub", "help", "me", "tool", "tools", "ToolError", "Tool", "ToolResult", "Blob", "Link"}
 
 // Safe returns the name by which programs use a tool or a parameter: letters, digits and
 // single underscores in place of all else, none at either end, "t_" before a digit, and an

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -24,8 +25,9 @@ const (
 	maxKeys   = 30
 )
 
-// Learn adds the result of a tool.
-func (s *Shapes) Learn(tool string, r *runners.ToolResult) {
+// Learn adds the result of a tool. If that changes what is known, it returns all of it, for
+// [Shapes.Load].
+func (s *Shapes) Learn(tool string, r *runners.ToolResult) (changed []byte) {
 	shape := shapeOf(value(r), 0)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,11 +35,24 @@ func (s *Shapes) Learn(tool string, r *runners.ToolResult) {
 		s.seen = map[string]map[string]any{}
 	}
 	if old, ok := s.seen[tool]; ok {
-		shape = merged(old, shape, 0)
+		if shape = merged(old, shape, 0); reflect.DeepEqual(old, shape) {
+			return nil
+		}
 	} else if len(s.seen) >= maxShapes {
-		return
+		return nil
 	}
 	s.seen[tool] = shape
+	changed, _ = json.Marshal(s.seen) // schemas always can be
+	return changed
+}
+
+// Load takes what was learned before. What cannot be read was not.
+func (s *Shapes) Load(text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if json.Unmarshal(text, &s.seen) != nil || len(s.seen) > maxShapes {
+		s.seen = nil
+	}
 }
 
 // Schema returns what was learned of a tool, nil if that is nothing.
@@ -52,22 +67,17 @@ func (s *Shapes) Schema(tool string) json.RawMessage {
 	return text
 }
 
-// value returns a result as programs get it: structured, or a text as it is, or what it
-// is in JSON if that is an object or a list. Other
-// contents have no shape.
+// value returns a result as programs get it. Other contents than one text have no shape.
 func value(r *runners.ToolResult) (v any) {
-	if r.Structured != nil {
-		_ = json.Unmarshal(r.Structured, &v)
-		return v
+	text := r.Structured
+	if text == nil && len(r.Content) == 1 && r.Content[0].Type == "text" {
+		text = r.Content[0].Value()
 	}
-	if len(r.Content) == 1 && r.Content[0].Type == "text" {
-		text := strings.TrimSpace(r.Content[0].Text)
-		if (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) && json.Unmarshal([]byte(text), &v) == nil {
-			return v
-		}
-		return r.Content[0].Text
+	if text == nil {
+		return struct{}{}
 	}
-	return struct{}{}
+	_ = json.Unmarshal(text, &v) // what is not JSON has the shape of null
+	return v
 }
 
 // shapeOf returns a schema of a value.
@@ -166,7 +176,7 @@ func mergedObjects(a, b map[string]any, depth int) map[string]any {
 	}
 	for name, each := range pb {
 		if old, ok := properties[name]; ok {
-			each = merged(old.(map[string]any), each.(map[string]any), depth+1)
+			each = merged(object(old), object(each), depth+1)
 		}
 		properties[name] = each
 	}
@@ -181,6 +191,12 @@ func mergedObjects(a, b map[string]any, depth int) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required}
 }
 
+// object returns a schema below another one: that of anything if it is none.
+func object(v any) map[string]any {
+	at, _ := v.(map[string]any)
+	return at
+}
+
 // alternatives returns a schema of different types, each once.
 func alternatives(a, b map[string]any, depth int) map[string]any {
 	list := func(s map[string]any) []any {
@@ -192,9 +208,9 @@ func alternatives(a, b map[string]any, depth int) map[string]any {
 	all := slices.Clone(list(a))
 next:
 	for _, each := range list(b) {
-		each := each.(map[string]any)
+		each := object(each)
 		for i, old := range all {
-			if old := old.(map[string]any); old["type"] == each["type"] {
+			if old := object(old); old["type"] == each["type"] {
 				all[i] = merged(old, each, depth+1)
 				continue next
 			}

@@ -6,6 +6,7 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -19,15 +20,17 @@ import (
 	"coderunner/internal/clients"
 )
 
-// Server is a server of tools, started by a command or reached at a URL.
+// Server is a server of tools, started by a command or reached at a URL; or an API of HTTP.
 type Server struct {
 	Name    string // as the file has it
 	Command string
 	Args    []string
 	Dir     string
 	Env     map[string]string // besides what every server gets
+	Sandbox *Sandbox          // nil: it may do what this program may
 	URL     string
 	Headers map[string]string
+	OpenAPI string // a file or a URL with the API's document; "": it speaks MCP
 
 	Secrets map[string]string // variables that its texts name, with their values
 
@@ -35,6 +38,14 @@ type Server struct {
 	Enabled  []string // those that are; nil: all
 
 	Err error // why it cannot be used
+}
+
+// Sandbox is what a server that is confined may touch besides itself, the libraries of the
+// system, its directory, and what its arguments name, which it may read.
+type Sandbox struct {
+	Read    []string `json:"read"`
+	Write   []string `json:"write"`
+	Network bool     `json:"network"`
 }
 
 // Config is what a file has.
@@ -154,6 +165,7 @@ type entry struct {
 	HTTPURL   string `json:"httpUrl"`
 	ServerURL string `json:"serverUrl"`
 	URI       string `json:"uri"`
+	OpenAPI   string `json:"openapi"`
 
 	Headers     map[string]any    `json:"headers"`
 	HTTPHeaders map[string]any    `json:"http_headers"`
@@ -169,7 +181,7 @@ type entry struct {
 	EnabledTools   []string `json:"enabled_tools"`
 	IncludeTools   []string `json:"includeTools"`
 
-	Sandbox any `json:"sandbox"`
+	Sandbox json.RawMessage `json:"sandbox"`
 }
 
 // read returns the server of an entry, and whether it is to be used.
@@ -193,25 +205,46 @@ func read(name string, value any, bare bool) (s Server, on bool) {
 		return s, true
 	}
 	s.URL = cmp.Or(e.URL, e.HTTPURL, e.ServerURL, e.URI)
-	s.Headers = texts(e.Headers, e.HTTPHeaders)
+	s.Headers, s.OpenAPI = texts(e.Headers, e.HTTPHeaders), e.OpenAPI
 	s.Args, s.Dir, s.Env = e.Args, e.Cwd, texts(e.Env, e.Environment, e.Envs)
-	s.Err = cmp.Or(e.command(&s), e.variables(&s))
+	s.Err = cmp.Or(e.command(&s), e.variables(&s), e.sandbox(&s))
 	s.Disabled = slices.Concat(e.DisabledTools, e.DisabledTools2, e.ExcludeTools)
 	s.Enabled = slices.Concat(e.EnabledTools, e.IncludeTools)
 	switch {
 	case s.Err != nil:
-	case e.Sandbox != nil && e.Sandbox != false:
-		s.Err = errors.New(`"sandbox" is not implemented: leave it out, or confine the server by its command, as with docker or bwrap`)
+	case s.Sandbox != nil && s.Command == "":
+		s.Err = errors.New(`it has a "sandbox", and is not started by a command`)
+	case s.OpenAPI != "" && s.Command != "":
+		s.Err = errors.New("it has a command and a document of OpenAPI")
+	case s.OpenAPI != "" && s.URL == "" && !strings.HasPrefix(s.OpenAPI, "http://") && !strings.HasPrefix(s.OpenAPI, "https://"):
+		s.Err = errors.New("the API of its document needs a \"url\", below which its paths are")
 	case s.Command != "" && s.URL != "":
 		s.Err = errors.New("it has a command and a URL")
-	case s.Command == "" && s.URL == "":
-		s.Err = errors.New("it has neither a command nor a URL")
+	case s.Command == "" && s.URL == "" && s.OpenAPI == "":
+		s.Err = errors.New("it has neither a command nor a URL, nor a document of OpenAPI")
 	case e.Type == "sse":
 		s.Err = errors.New("it speaks HTTP+SSE, which Streamable HTTP has replaced; see whether the server has another URL, often the one that ends in /mcp")
 	case s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://"):
 		s.Err = errors.New("its URL is not one of HTTP")
 	}
 	return s, true
+}
+
+// sandbox takes the sandbox: true, or an object.
+func (e *entry) sandbox(s *Server) error {
+	var on bool
+	if len(e.Sandbox) == 0 || json.Unmarshal(e.Sandbox, &on) == nil {
+		if on {
+			s.Sandbox = &Sandbox{}
+		}
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(e.Sandbox))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s.Sandbox); err != nil {
+		return errors.New(`its "sandbox" is neither true nor an object with read, write and network`)
+	}
+	return nil
 }
 
 // command takes the command: a text, a list, or an object with a path.

@@ -55,7 +55,9 @@ func TestEntryErrors(t *testing.T) {
 	for entry, want := range map[string]string{
 		`{"command": "x", "env": {"A": "${TOOLS_NONE}"}}`:   "TOOLS_NONE is not set",
 		`{"command": "x", "env": {"A": "${input:token}"}}`:  "asks its user",
-		`{"command": "x", "sandbox": true}`:                 `"sandbox" is not implemented`,
+		`{"command": "x", "sandbox": {"reads": []}}`:        "neither true nor an object with read",
+		`{"url": "https://example.com", "sandbox": true}`:   "not started by a command",
+		`{"command": "x", "openapi": "x.yaml"}`:             "a command and a document of OpenAPI",
 		`{"type": "sse", "url": "https://example.com/sse"}`: "HTTP+SSE",
 		`{"url": "ftp://example.com"}`:                      "not one of HTTP",
 		`{}`:                                                "neither a command nor a URL",

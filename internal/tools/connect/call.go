@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"coderunner/internal/tools/openapi"
 	"coderunner/runners"
 )
 
@@ -32,6 +33,8 @@ type Tool struct {
 	Input, Output            json.RawMessage // JSON Schemas, nil: none, or one that is too large
 	ReadOnly                 bool
 	AppOnly                  bool // not for programs
+
+	operation *openapi.Operation // nil: of MCP
 }
 
 // wireTool is a tool as it comes.
@@ -50,6 +53,13 @@ type wireTool struct {
 
 // Tools returns what the server offers, as it was listed last unless that is out of date.
 func (s *Server) Tools(ctx context.Context) ([]Tool, error) {
+	if s.OpenAPI != "" {
+		a, err := s.openAPI(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return a.tools, nil
+	}
 	c, err := s.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -96,7 +106,11 @@ func (s *Server) list(ctx context.Context, c *conn) (tools []Tool, err error) {
 			return nil, err
 		}
 		for _, text := range page.Tools {
-			if t, ok := s.readTool(text); ok && len(tools) < maxTools {
+			var w wireTool
+			if json.Unmarshal(text, &w) != nil {
+				continue
+			}
+			if t, ok := s.offered(w); ok && len(tools) < maxTools {
 				tools = append(tools, t)
 			}
 		}
@@ -108,10 +122,9 @@ func (s *Server) list(ctx context.Context, c *conn) (tools []Tool, err error) {
 	return tools, nil
 }
 
-// readTool reads a tool, unless it is none, or is not to be offered.
-func (s *Server) readTool(text json.RawMessage) (t Tool, ok bool) {
-	var w wireTool
-	if json.Unmarshal(text, &w) != nil || w.Name == "" || len(w.Name) > maxName || slices.Contains(s.Disabled, w.Name) ||
+// offered returns a tool as it is kept, unless it is not to be offered.
+func (s *Server) offered(w wireTool) (t Tool, ok bool) {
+	if w.Name == "" || len(w.Name) > maxName || slices.Contains(s.Disabled, w.Name) ||
 		len(s.Enabled) > 0 && !slices.Contains(s.Enabled, w.Name) {
 		return t, false
 	}
@@ -131,14 +144,24 @@ func (s *Server) readTool(text json.RawMessage) (t Tool, ok bool) {
 	return t, true
 }
 
+// Events are what a server sends during a call. A nil function gets nothing.
+type Events struct {
+	Progress func(done, total float64, message string)
+	Elicit   func(params json.RawMessage) (json.RawMessage, error) // asks the user
+}
+
 // Call calls a tool. The error is a *[runners.ToolError], or the cause of ctx.
-func (s *Server) Call(ctx context.Context, t Tool, arguments json.RawMessage, progress func(done, total float64, message string)) (*runners.ToolResult, error) {
+func (s *Server) Call(ctx context.Context, t Tool, arguments json.RawMessage, events Events) (*runners.ToolResult, error) {
+	if t.operation != nil {
+		return s.callAPI(ctx, t, arguments)
+	}
 	var result wireResult
 	err := s.exchange(ctx, t.ReadOnly, &result, func(ctx context.Context, c *conn) error {
 		var request mcp.CallToolRequest
 		request.Params.Name, request.Params.Arguments = t.Name, arguments
-		meta, done := c.follow(s.redacted(progress))
+		meta, done := c.follow(s.redacted(events.Progress))
 		defer done()
+		defer c.asking(events.Elicit)()
 		request.Params.Meta = meta
 		_, err := c.client.CallTool(ctx, request)
 		return err
@@ -192,11 +215,7 @@ func (s *Server) exchange(ctx context.Context, harmless bool, into any, send fun
 		if errors.Is(err, transport.ErrSessionTerminated) && !again {
 			continue
 		}
-		if isError && toolError.Code == "unavailable" && !harmless {
-			toolError.Code = "unknown"
-			toolError.Message += "; whether the call was carried out is not known"
-		}
-		return err
+		return lost(err, harmless)
 	}
 }
 
@@ -238,13 +257,15 @@ func (s *Server) request(ctx context.Context, c *conn, into any, send func(conte
 
 // wireResult is a result as it comes.
 type wireResult struct {
-	Content []struct {
-		Type, Text, Data, URI, Name string
-		MIME                        string `json:"mimeType"`
-		Resource                    wireResource
-	}
+	Content    []wireContent
 	Structured json.RawMessage `json:"structuredContent"`
 	IsError    bool            `json:"isError"`
+}
+
+type wireContent struct {
+	Type, Text, Data, URI, Name string
+	MIME                        string `json:"mimeType"`
+	Resource                    wireResource
 }
 
 type wireResource struct {

@@ -12,8 +12,8 @@
 //
 // # Limits
 //
-// Requests of a server to its client (sampling, roots, elicitation) are refused: no such
-// capability is declared.
+// Of the requests of a server to its client, elicitation is passed on; sampling and roots are
+// refused: no such capability is declared.
 package connect
 
 import (
@@ -71,6 +71,7 @@ type Server struct {
 	tools     []Tool
 	listed    time.Time // of conn; zero: not
 	closed    bool
+	api       *api // nil: not read
 }
 
 // New returns a server that is not started. The caller closes it.

@@ -28,7 +28,7 @@ func (s *Server) connectHTTP(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := open(ctx, httpTransport{t}, s.o.Version)
+	c, err := s.open(ctx, httpTransport{t})
 	if err != nil {
 		_ = t.Close()
 		return nil, s.explain(err)

@@ -113,8 +113,8 @@ func (s *Server) Login(ctx context.Context, open func(page string)) error {
 	if s.Err != nil {
 		return s.Err
 	}
-	if s.URL == "" {
-		return fmt.Errorf("%s is started by a command: there is no login, its credentials are in its configuration", s.Name)
+	if s.URL == "" || s.OpenAPI != "" {
+		return fmt.Errorf("%s is not a server of MCP over HTTP: there is no login, its credentials are in its configuration", s.Name)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -140,7 +140,9 @@ func (s *Server) Login(ctx context.Context, open func(page string)) error {
 		return err
 	}
 	defer t.Close()
-	if _, err = openSession(ctx, t, s.o.Version); err == nil {
+	probe, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	if _, err = s.open(probe, httpTransport{t}); err == nil {
 		return fmt.Errorf("%s wants no login", s.Name)
 	}
 	handler := client.GetOAuthHandler(err)
@@ -160,13 +162,6 @@ func (s *Server) Login(ctx context.Context, open func(page string)) error {
 	}
 	done = true
 	return nil
-}
-
-// openSession is open, without the connection.
-func openSession(ctx context.Context, t *transport.StreamableHTTP, version string) (*conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, listTime)
-	defer cancel()
-	return open(ctx, httpTransport{t}, version)
 }
 
 // authorize registers us as a client, sends the user to the page, and takes the code that

@@ -122,7 +122,7 @@ func TestLogin(t *testing.T) {
 	}
 	whoami := func() string {
 		t.Helper()
-		r, err := open().Call(t.Context(), Tool{Name: "whoami", ReadOnly: true}, json.RawMessage("{}"), nil)
+		r, err := open().Call(t.Context(), Tool{Name: "whoami", ReadOnly: true}, json.RawMessage("{}"), Events{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("broken off: %v", err)
 	}
 	g.redirects.Store(true)
-	if _, err := open().Call(t.Context(), Tool{Name: "whoami", ReadOnly: true}, json.RawMessage("{}"), nil); err == nil || !strings.Contains(err.Error(), "redirects to localhost.invalid, which is not followed") {
+	if _, err := open().Call(t.Context(), Tool{Name: "whoami", ReadOnly: true}, json.RawMessage("{}"), Events{}); err == nil || !strings.Contains(err.Error(), "redirects to localhost.invalid, which is not followed") {
 		t.Errorf("a redirect: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -19,8 +20,56 @@ type session struct {
 	client *client.Client
 	tokens atomic.Int64
 
+	redact func(string) string
+
 	mu       sync.Mutex
 	progress map[string]chan<- progress // of the calls, by their tokens
+	askers   []*asker                   // of the calls, the newest last
+}
+
+// asker asks the user of a call.
+type asker struct {
+	ask func(params json.RawMessage) (json.RawMessage, error)
+}
+
+// maxElicited bounds what a server asks, in bytes.
+const maxElicited = 32 << 10
+
+// asking has the user asked what the server asks, until done is called.
+func (s *session) asking(ask func(json.RawMessage) (json.RawMessage, error)) (done func()) {
+	if ask == nil {
+		return func() {}
+	}
+	a := &asker{ask}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.askers = append(s.askers, a)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.askers = slices.DeleteFunc(s.askers, func(b *asker) bool { return a == b })
+	}
+}
+
+// Elicit is for [client.ElicitationHandler]: the user is asked in the newest call, for the
+// protocol does not say by which call a server asks. All calls are of one user.
+func (s *session) Elicit(_ context.Context, r mcp.ElicitationRequest) (result *mcp.ElicitationResult, err error) {
+	result = &mcp.ElicitationResult{}
+	result.Action = mcp.ElicitationResponseActionCancel
+	s.mu.Lock()
+	var a *asker
+	if n := len(s.askers); n > 0 {
+		a = s.askers[n-1]
+	}
+	s.mu.Unlock()
+	text, err := json.Marshal(r.Params)
+	if a == nil || err != nil || len(text) > maxElicited {
+		return result, err
+	}
+	if text, err = a.ask(json.RawMessage(s.redact(string(text)))); err == nil {
+		err = json.Unmarshal(text, result)
+	}
+	return result, err
 }
 
 type progress struct {
@@ -38,8 +87,13 @@ type replyKey struct{}
 
 // keep notes an answer for the caller of the client's method, which returns only a part of it.
 func keep(ctx context.Context, r *transport.JSONRPCResponse) {
-	if to, ok := ctx.Value(replyKey{}).(*reply); ok && r != nil {
-		to.result, to.err = r.Result, r.Error
+	to, ok := ctx.Value(replyKey{}).(*reply)
+	switch {
+	case !ok:
+	case r == nil:
+		*to = reply{}
+	default:
+		*to = reply{r.Result, r.Error}
 	}
 }
 
@@ -76,8 +130,11 @@ func (t stdioTransport) SendRequest(ctx context.Context, r transport.JSONRPCRequ
 }
 
 // open makes a connection of a transport.
-func open(ctx context.Context, t transport.Interface, version string, options ...client.ClientOption) (*conn, error) {
-	c := &conn{dead: make(chan struct{}), session: &session{client: client.NewClient(t, options...), progress: map[string]chan<- progress{}}}
+func (s *Server) open(ctx context.Context, t transport.Interface, options ...client.ClientOption) (*conn, error) {
+	c := &conn{dead: make(chan struct{}), session: &session{redact: s.o.Secrets.Redact, progress: map[string]chan<- progress{}}}
+	c.client = client.NewClient(t, append(options, client.WithElicitationHandler(c.session), client.WithClientCapabilities(mcp.ClientCapabilities{
+		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
+	}))...)
 	c.client.OnNotification(func(n mcp.JSONRPCNotification) {
 		switch n.Method {
 		case mcp.MethodNotificationToolsListChanged:
@@ -86,11 +143,11 @@ func open(ctx context.Context, t transport.Interface, version string, options ..
 			c.report(n.Params.AdditionalFields)
 		}
 	})
-	if err := c.client.Start(ctx); err != nil {
+	if err := c.client.Start(context.WithoutCancel(ctx)); err != nil { // requests of the server have it, too
 		return nil, err
 	}
 	var request mcp.InitializeRequest
-	request.Params.ClientInfo = mcp.Implementation{Name: "coderunner", Version: version}
+	request.Params.ClientInfo = mcp.Implementation{Name: "coderunner", Version: s.o.Version}
 	_, err := c.client.Initialize(ctx, request)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = fmt.Errorf("it has not answered within %v", startTime)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"coderunner/internal/process"
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 )
 
@@ -43,19 +45,26 @@ func (s *Server) environment() (env []string) {
 
 // connect starts the server, or reaches it, and initializes the connection.
 func (s *Server) connect(ctx context.Context) (*conn, error) {
-	if s.URL != "" {
+	switch {
+	case s.OpenAPI != "":
+		return nil, errors.New("it has an API, and no resources of MCP")
+	case s.URL != "":
 		return s.connectHTTP(ctx)
 	}
 	path, err := exec.LookPath(s.Command)
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be started: %w", err)
 	}
+	spec, err := s.confinement(path)
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case s.o.Room <- struct{}{}:
 	default:
 		return nil, fmt.Errorf("%d servers run already, as many as may", cap(s.o.Room))
 	}
-	p, err := process.Start(process.Command{Path: path, Args: slices.Clone(s.Args), Dir: s.Dir, Env: s.environment()})
+	p, err := process.Start(process.Command{Path: path, Args: slices.Clone(s.Args), Dir: s.Dir, Env: s.environment(), Spec: spec})
 	if err != nil {
 		<-s.o.Room
 		return nil, err
@@ -80,7 +89,7 @@ func (s *Server) connect(ctx context.Context) (*conn, error) {
 			c.close(run.reason())
 		}
 	}()
-	c, err := open(ctx, stdioTransport{transport.NewIO(read, run.in, nil)}, s.o.Version, client.WithLegacyProtocolOnly())
+	c, err := s.open(ctx, stdioTransport{transport.NewIO(read, run.in, nil)}, client.WithLegacyProtocolOnly())
 	if err != nil {
 		write.Close()
 		run.stop()
@@ -100,6 +109,27 @@ func (s *Server) connect(ctx context.Context) (*conn, error) {
 	run.mu.Unlock()
 	gone <- c
 	return c, nil
+}
+
+// confinement returns what the server may touch, nil if that is everything.
+func (s *Server) confinement(path string) (*sandbox.Spec, error) {
+	if s.Sandbox == nil {
+		return nil, nil
+	}
+	if level := sandbox.Probe(); level.ABI == 0 {
+		return nil, fmt.Errorf("it is to be confined, which this system cannot do: %s", level)
+	}
+	path, err := filepath.EvalSymlinks(path)
+	spec := &sandbox.Spec{Execute: []string{path}, Read: append([]string{s.Dir}, s.Sandbox.Read...), Write: s.Sandbox.Write, Network: s.Sandbox.Network, Attributes: true}
+	for _, arg := range s.Args {
+		if !filepath.IsAbs(arg) {
+			arg = filepath.Join(s.Dir, arg)
+		}
+		if _, err := os.Stat(arg); err == nil {
+			spec.Read = append(spec.Read, arg)
+		}
+	}
+	return spec, err
 }
 
 // stdio is a process and what it writes.
@@ -217,5 +247,9 @@ type input struct{ process.Input }
 
 func (in input) Write(b []byte) (int, error) {
 	_ = in.SetWriteDeadline(time.Now().Add(writeTime)) // where it is not implemented, a call still ends at its time
-	return in.Input.Write(b)
+	n, err := in.Input.Write(b)
+	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		err = transport.ErrTransportClosed // the process tells more
+	}
+	return n, err
 }

@@ -6,6 +6,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -39,18 +40,8 @@ type Gate struct{ p config.Policy }
 
 // New returns the gate of a policy.
 func New(p config.Policy) *Gate {
-	if p.Calls == 0 {
-		p.Calls = DefaultCalls
-	}
-	if p.Bytes == 0 {
-		p.Bytes = DefaultBytes
-	}
-	if p.Parallel == 0 {
-		p.Parallel = DefaultParallel
-	}
-	if p.Seconds == 0 {
-		p.Seconds = DefaultSeconds
-	}
+	p.Calls, p.Bytes = cmp.Or(p.Calls, DefaultCalls), cmp.Or(p.Bytes, DefaultBytes)
+	p.Parallel, p.Seconds = cmp.Or(p.Parallel, DefaultParallel), cmp.Or(p.Seconds, DefaultSeconds)
 	return &Gate{p}
 }
 

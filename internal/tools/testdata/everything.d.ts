@@ -36,6 +36,12 @@ export function toggle_simulated_logging(args?: Record<string, never>): Promise<
 /** Toggles simulated resource subscription updates on or off. */
 export function toggle_subscriber_updates(args?: Record<string, never>): Promise<unknown>;
 
+/** Trigger a Request from the Server for User Elicitation */
+export function trigger_elicitation_request(args?: Record<string, never>): Promise<unknown>;
+
 /** Demonstrates a long running operation with progress updates.
  * (The type of the result is that of results so far.) */
 export function trigger_long_running_operation(args?: {duration?: number, steps?: number}): Promise<string>;
+
+/** Trigger a URL elicitation so the client can direct the user to a browser flow. Supports two mechanisms: the request path (elicitation/create, default) which awaits the user's response, and the error path (UrlElicitationRequiredError, -32042) which signals the client to handle URL elicitation via the error response. Set errorPath=true to use the error path. */
+export function trigger_url_elicitation(args: {url: string, elicitationId?: string, errorPath?: boolean, message?: string}): Promise<unknown>;

@@ -42,6 +42,12 @@ def toggle_simulated_logging() -> Any:
 def toggle_subscriber_updates() -> Any:
     """Toggles simulated resource subscription updates on or off."""
 
+def trigger_elicitation_request() -> Any:
+    """Trigger a Request from the Server for User Elicitation"""
+
 def trigger_long_running_operation(*, duration: float = ..., steps: float = ...) -> str:
     """Demonstrates a long running operation with progress updates.
     (The type of the result is that of results so far.)"""
+
+def trigger_url_elicitation(*, url: str, elicitationId: str = ..., errorPath: bool = ..., message: str = ...) -> Any:
+    """Trigger a URL elicitation so the client can direct the user to a browser flow. Supports two mechanisms: the request path (elicitation/create, default) which awaits the user's response, and the error path (UrlElicitationRequiredError, -32042) which signals the client to handle URL elicitation via the error response. Set errorPath=true to use the error path."""

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from _coderunner import HostError, call
 
-_AT_ONCE = 32  # awaited calls, each in a thread
+_AT_ONCE = 64  # awaited calls, each in a thread
 _slots = WeakKeyDictionary()  # by event loop
 
 
@@ -117,24 +117,35 @@ def bind_async(module, name, text):
 
     async def function(*args, **options):
         argument = _argument(args, options)
-        loop = asyncio.get_running_loop()
-        async with _slots.setdefault(loop, asyncio.Semaphore(_AT_ONCE)):
-            future, argument["key"] = loop.create_future(), call("go.open")
+        async with slot():
+            argument["key"] = call("go.open")
             try:
-                threading.Thread(target=_work, args=(f"go {module}.{name}", argument, loop, future)).start()
-                return await future
+                return await in_thread(_ask, f"go {module}.{name}", argument)
             finally:
                 call("go.cancel", argument["key"])
 
     return _named(function, module, name, text)
 
 
-def _work(name, argument, loop, future):
-    try:
-        value, settle = _ask(name, argument), future.set_result
-    except BaseException as e:
-        value, settle = e, future.set_exception
-    try:
-        loop.call_soon_threadsafe(lambda: future.done() or settle(value))
-    except RuntimeError:  # the loop was closed: the call has been cancelled
-        pass
+def slot():
+    """What an awaited call holds: only so many have a thread."""
+    return _slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_AT_ONCE))
+
+
+def in_thread(work, *args):
+    """Returns a future of what work returns in a thread."""
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+
+    def run():
+        try:
+            value, settle = work(*args), future.set_result
+        except BaseException as e:
+            value, settle = e, future.set_exception
+        try:
+            loop.call_soon_threadsafe(lambda: future.done() or settle(value))
+        except RuntimeError:  # the loop was closed: the call has been cancelled
+            pass
+
+    threading.Thread(target=run, daemon=True).start()
+    return future

@@ -14,25 +14,24 @@ awaited, and .aio(...) is a call that something else awaits. An argument whose n
 Images and other bytes are a Blob, links a Link; a call that fails raises ToolError. What is known
 of each server's tools is in /tools/SERVER.pyi."""
 
+import ast
 import asyncio
 import dataclasses
+import glob
 import importlib
 import json
 import os
 import sys
-import threading
 from binascii import a2b_base64
 from collections.abc import Mapping
 from importlib.machinery import ModuleSpec
 from itertools import count
 from opcode import opmap
 from types import ModuleType
-from weakref import WeakKeyDictionary
 
 from _coderunner import HostError, call
+from _coderunner_go import in_thread, slot
 
-_AT_ONCE = 64  # awaited calls, each in a thread
-_slots = WeakKeyDictionary()  # by event loop
 _keys = count(1)
 _SHOWN = {"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"}
 
@@ -88,16 +87,67 @@ for _class in ToolError, Blob, Link:
 
 def search(words):
     """Returns the tools that fit a few words, the best first: [{"name": ..., "description": ...}]."""
-    return [
-        {"name": f"{t['server']}.{t['name']}", "description": t.get("description", "").partition("\n")[0][:300]}
-        for t in _ask({"op": "search", "name": str(words)}) or ()
-    ]
+    found = _found(str(words))
+    try:
+        found += _ask({"op": "search", "name": str(words)}) or ()
+    except ToolError:  # no server can be asked
+        if not found:
+            raise
+    return [{"name": f"{t['server']}.{t['name']}", "description": t.get("description", "").partition("\n")[0][:300]} for t in found]
 
 
 def describe(name=""):
     """Returns what is known of a tool, "github.create_issue", or of a server, "github"."""
     name = getattr(name, "_name", name)
+    for t in _saved():
+        if name == f"me.{t['name']}":
+            return f"me.{t['signature']}\n\n{t['description']}"
     return _ask({"op": "describe", "name": str(name)})
+
+
+# ---- saved programs: functions of files in the directory tools/me, NAME in NAME.py
+
+
+def _saved():
+    """The functions, which are not run."""
+    for file in sorted(glob.glob("tools/me/*.py")):
+        name = os.path.basename(file)[:-3]
+        try:
+            with open(file, encoding="utf-8") as f:
+                tree = ast.parse(f.read())
+        except (OSError, SyntaxError, ValueError):
+            continue
+        for node in tree.body:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
+                text = ast.get_docstring(node) or ast.get_docstring(tree) or ""
+                result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+                yield {"server": "me", "name": name, "description": text, "signature": f"{name}({ast.unparse(node.args)}){result}"}
+
+
+def _found(words):
+    words = words.lower().split()
+    return [t for t in _saved() if all(w in f"me {t['name']} {t['description']}".lower() for w in words)]
+
+
+class _Me(ModuleType):
+    _run = {}  # the functions, with the texts of their files, which may change in a session
+
+    def __getattr__(self, name):
+        file = f"tools/me/{name}.py"
+        try:
+            with open(file, encoding="utf-8") as f:
+                text = f.read()
+        except OSError:
+            raise AttributeError(f"there is no saved program {file}") from None
+        if self._run.get(name, ("",))[0] != text:
+            module = ModuleType(f"tools.me.{name}")
+            module.__file__ = file
+            exec(compile(text, file, "exec"), module.__dict__)
+            self._run[name] = text, getattr(module, name, module)
+        return self._run[name][1]
+
+    def __dir__(self):
+        return [t["name"] for t in _saved()]
 
 
 # ---- queries
@@ -161,26 +211,13 @@ _CACHE, _AWAIT = opmap["CACHE"], opmap["GET_AWAITABLE"]
 
 
 async def _awaited(query):
-    loop = asyncio.get_running_loop()
-    async with _slots.setdefault(loop, asyncio.Semaphore(_AT_ONCE)):
-        future, query["key"] = loop.create_future(), f"{os.getpid()} {next(_keys)}"
-        threading.Thread(target=_work, args=(query, loop, future), daemon=True).start()
+    async with slot():
+        query["key"] = f"{os.getpid()} {next(_keys)}"
         try:
-            return await future
+            return await in_thread(_ask, query)
         except asyncio.CancelledError:
             call("tools", {"op": "cancel", "key": query["key"]})
             raise
-
-
-def _work(query, loop, future):
-    try:
-        value, settle = _ask(query), future.set_result
-    except BaseException as e:
-        value, settle = e, future.set_exception
-    try:
-        loop.call_soon_threadsafe(lambda: future.done() or settle(value))
-    except RuntimeError:  # the loop was closed: the call has been cancelled
-        pass
 
 
 # ---- modules
@@ -250,7 +287,7 @@ class _Tools(ModuleType):
         self.search, self.describe, self.ToolError, self.Blob, self.Link = search, describe, ToolError, Blob, Link
 
     def __getattr__(self, name):
-        if name in _servers():
+        if name in _servers() or name == "me" and os.path.isdir("tools/me"):
             return importlib.import_module(f"tools.{name}")
         raise AttributeError(f"there is no server {name!r}; there are: {', '.join(_servers()) or 'none'}")
 
@@ -269,7 +306,7 @@ def find(name):
         servers = _servers()
     except HostError:  # this program has no tools
         return None
-    if server and (type(sys.modules.get(top)) is not _Tools or server not in servers):
+    if server and (type(sys.modules.get(top)) is not _Tools or server not in servers and server != "me"):
         return None
     return ModuleSpec(name, _Loader, is_package=not server)
 
@@ -277,7 +314,8 @@ def find(name):
 class _Loader:
     @staticmethod
     def create_module(spec):
-        return _Server(spec.name) if "." in spec.name else _Tools(spec.name)
+        kind = _Me if spec.name == "tools.me" else _Server if "." in spec.name else _Tools
+        return kind(spec.name)
 
     @staticmethod
     def exec_module(module):

@@ -177,8 +177,12 @@ var osModule = "data:text/javascript," + url.PathEscape(`import os from"node:os"
 // toolsName is what programs import that call tools of other servers.
 const toolsName = "tools"
 
-// toolsModule returns the address of that module. The bootstrap makes what it exports.
+// toolsModule returns the address of that module. The bootstrap makes what it exports. Without
+// tools it throws: npm's project of that name is "npm:tools".
 func toolsModule(servers []string) string {
+	if servers == nil {
+		return thrower(`there is no module "tools": this program has no tools, for the server was started without --tools`)
+	}
 	var b strings.Builder
 	b.WriteString(`const t=globalThis[Symbol.for("coderunner:tools")];` +
 		`if(!t)throw new Error("tools are called by the program itself: neither by a Worker nor by a session's program that is run again");` +

@@ -108,7 +108,7 @@ func (r *resolution) imported(m Module, i jsparse.Import) {
 		r.d.Map.put(module, "node:"+name, "node:"+name)
 		return
 	}
-	if spec == toolsName && !mapped && r.project.Tools != nil {
+	if spec == toolsName && !mapped {
 		r.d.Map.put("", spec, toolsModule(r.project.Tools))
 		r.d.Tools, r.d.RequiresTools = true, r.d.RequiresTools || i.Required
 		return

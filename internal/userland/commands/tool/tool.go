@@ -135,8 +135,11 @@ func call(c *command.Call, words []string) int {
 	if len(words) == 1 && (words[0] == "-" || strings.HasPrefix(words[0], "{")) {
 		q.Args = json.RawMessage(words[0])
 		if words[0] == "-" {
-			text, err := io.ReadAll(io.LimitReader(c.In(), maxInput))
+			text, err := io.ReadAll(io.LimitReader(c.In(), maxInput+1))
 			c.Must(err)
+			if len(text) > maxInput {
+				c.Exit(1, "bad_arguments: standard input has more than %d MiB, and a call takes no more", maxInput>>20)
+			}
 			q.Args = bytes.TrimSpace(text)
 		}
 		if !json.Valid(q.Args) {
@@ -151,8 +154,8 @@ func call(c *command.Call, words []string) int {
 	return 0
 }
 
-// maxInput bounds standard input, in bytes; more is refused with the call.
-const maxInput = 5 << 20
+// maxInput bounds standard input, in bytes.
+const maxInput = 4 << 20
 
 // options returns arguments that are given as options, by the schema of the tool.
 func options(c *command.Call, tool, server string, words []string) json.RawMessage {

@@ -1,0 +1,121 @@
+package openapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Request returns the request of a call below base. The arguments are an object.
+func (o *Operation) Request(ctx context.Context, base *url.URL, arguments json.RawMessage) (*http.Request, error) {
+	args := map[string]any{}
+	d := json.NewDecoder(bytes.NewReader(arguments))
+	d.UseNumber()
+	if err := d.Decode(&args); err != nil {
+		return nil, fmt.Errorf("the arguments are not an object: %w", err)
+	}
+	r := (&http.Request{Method: o.method, Header: http.Header{}}).WithContext(ctx)
+	path, query := o.path, base.Query()
+	for name, p := range o.parameters {
+		value, given := args[name]
+		delete(args, name)
+		if !given || value == nil {
+			continue
+		}
+		switch p.In {
+		case "path":
+			text := strings.Join(texts(value), ",")
+			if text == "" || text == "." || text == ".." {
+				return nil, fmt.Errorf("%s is %q, which is no part of a path", name, text)
+			}
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(text))
+		case "query":
+			p.query(query, value)
+		case "header":
+			r.Header.Set(p.Name, strings.Join(texts(value), ","))
+		case "cookie":
+			r.AddCookie(&http.Cookie{Name: p.Name, Value: strings.Join(texts(value), ",")})
+		}
+	}
+	if strings.Contains(path, "{") {
+		return nil, fmt.Errorf("a part of the path is missing: %s", path)
+	}
+	escaped := strings.TrimSuffix(base.EscapedPath(), "/") + path
+	unescaped, err := url.PathUnescape(escaped)
+	if err != nil {
+		return nil, err
+	}
+	r.URL = &url.URL{Scheme: base.Scheme, User: base.User, Host: base.Host, Path: unescaped, RawPath: escaped, RawQuery: query.Encode()}
+	r.Header.Set("Accept", "application/json, */*;q=0.5")
+	return r, o.setBody(r, args)
+}
+
+// setBody makes a body of the arguments that are left.
+func (o *Operation) setBody(r *http.Request, args map[string]any) (err error) {
+	var value any = args
+	given := len(args) > 0
+	if o.body.argument != "" {
+		value, given = args[o.body.argument]
+	}
+	if o.body.mime == "" || !given {
+		return nil
+	}
+	var text []byte
+	if fields, ok := value.(map[string]any); ok && o.body.mime == formType {
+		form := url.Values{}
+		for name, each := range fields {
+			form[name] = texts(each)
+		}
+		text = []byte(form.Encode())
+	} else if text, err = json.Marshal(value); err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", o.body.mime)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+	return nil
+}
+
+// query adds a parameter to a query, in the styles form and deepObject.
+func (p *parameter) query(q url.Values, value any) {
+	if object, ok := value.(map[string]any); ok {
+		for name, each := range object {
+			if p.Style == "deepObject" {
+				name = p.Name + "[" + name + "]"
+			}
+			q[name] = append(q[name], texts(each)...)
+		}
+		return
+	}
+	list := texts(value)
+	if p.Explode != nil && !*p.Explode {
+		list = []string{strings.Join(list, ",")}
+	}
+	q[p.Name] = append(q[p.Name], list...)
+}
+
+// texts returns a value as texts: one for each of a list.
+func texts(value any) (list []string) {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, each := range v {
+			list = append(list, strings.Join(texts(each), ","))
+		}
+		return list
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			list = append(list, name, strings.Join(texts(v[name]), ","))
+		}
+		return []string{strings.Join(list, ",")}
+	}
+	text, _ := json.Marshal(value) // a number, a boolean or null
+	return []string{string(text)}
+}
