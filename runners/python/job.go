@@ -34,6 +34,7 @@ type job struct {
 	pk       *install.Installer // of its packages
 	pip      *install.Micropip  // what the running program may install
 	sources  []pyodide.File     // of the project, that the program imports
+	path     []string           // where pytest finds the project's modules, too
 	brings   bool               // program has own modules, which may shadow packages'
 	left     time.Duration      // of the time limit, after the analysis
 	ahead    bool               // a later run has a snapshot of its imports, if they are fit for one

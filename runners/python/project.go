@@ -1,10 +1,15 @@
 package python
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"coderunner/internal/lazyregexp"
 	"coderunner/internal/notebook"
@@ -165,11 +170,55 @@ func (s *sources) hasModules(dir string) bool {
 }
 
 // tests adds what pytest reads for a program that may be one of its tests: conftest.py beside
-// it and above.
-func (s *sources) tests() {
+// it and above. It returns where its nearest configuration with pythonpath says modules are.
+func (s *sources) tests() (dirs []string) {
 	for _, root := range s.above {
 		s.add(path.Join(root, "conftest.py"))
+		for _, name := range []string{"pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"} {
+			text, _ := s.view.ReadFile(path.Join(root, name), maxSourceBytes) // none if there is none
+			found := pythonPath(name, text)
+			for i, dir := range found {
+				found[i] = path.Join(root, dir)
+			}
+			if dirs == nil {
+				dirs = slices.DeleteFunc(found, func(dir string) bool { return !fs.ValidPath(dir) })
+			}
+		}
 	}
+	s.roots = append(s.roots, dirs[:min(len(dirs), maxRoots)]...)
+	return dirs
+}
+
+// setPythonPath matches pytest's option in files that are not TOML.
+var setPythonPath = lazyregexp.New(`(?m)^pythonpath\s*[=:](.*(?:\n[ \t].*)*)`)
+
+// pythonPath returns the directories in pytest's option of a configuration.
+func pythonPath(name string, text []byte) (dirs []string) {
+	if path.Ext(name) != ".toml" {
+		if m := setPythonPath.FindStringSubmatch(string(text)); m != nil && bytes.Contains(text, []byte("pytest]")) {
+			dirs = strings.Fields(m[1])
+		}
+		return dirs
+	}
+	var file struct {
+		Tool struct {
+			Pytest struct {
+				Options struct {
+					Path any `toml:"pythonpath"`
+				} `toml:"ini_options"`
+			} `toml:"pytest"`
+		} `toml:"tool"`
+	}
+	_ = toml.Unmarshal(text, &file) // pytest says what is wrong with it
+	switch list := file.Tool.Pytest.Options.Path.(type) {
+	case string:
+		dirs = strings.Fields(list)
+	case []any:
+		for _, dir := range list {
+			dirs = append(dirs, fmt.Sprint(dir))
+		}
+	}
+	return dirs
 }
 
 // analyzeProject is the analysis of a source whose program sees a project. It goes on until
@@ -177,7 +226,7 @@ func (s *sources) tests() {
 func (j *job) analyzeProject(ctx context.Context, source pyodide.Source) (*pyodide.Analysis, error) {
 	s, given := newSources(j.req.Project, source.Code), source.Files
 	if strings.Contains(source.Code, "def test_") || strings.Contains(source.Code, "pytest") {
-		s.tests()
+		j.path = s.tests()
 	}
 	for {
 		source.Files = append(given[:len(given):len(given)], s.files...)
