@@ -1,0 +1,50 @@
+package process
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+// TestBackground has work begin while others wait, which a WaitGroup panics about.
+func TestBackground(t *testing.T) {
+	var b Background
+	b.Wait() // for nothing
+	var all sync.WaitGroup
+	var ran atomic.Int32
+	for range 4 {
+		all.Go(func() {
+			for range 2000 {
+				b.Go(func() { ran.Add(1) })
+				b.Wait()
+			}
+		})
+	}
+	all.Wait()
+	b.Wait()
+	if n := ran.Load(); n != 8000 {
+		t.Errorf("ran %d, want 8000", n)
+	}
+}
+
+// TestBackgroundWaits has Wait return when the last of several has ended.
+func TestBackgroundWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b Background
+		first, second := make(chan struct{}), make(chan struct{})
+		b.Go(func() { <-first })
+		b.Go(func() { <-second })
+		over := make(chan struct{})
+		go func() { b.Wait(); close(over) }()
+		close(first)
+		synctest.Wait()
+		select {
+		case <-over:
+			t.Error("Wait returned while something runs")
+		default:
+		}
+		close(second)
+		<-over
+	})
+}
