@@ -103,6 +103,7 @@ type Server struct {
 	metrics  *metrics
 	bodies   *semaphore.Weighted
 	begun    time.Time
+	grace    time.Duration // cancelGrace, but in tests
 
 	lastRefusal atomic.Int64 // when a refused token was last logged
 	work        work
@@ -126,7 +127,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	if o.MCP.Log == nil {
 		o.MCP.Log = zap.NewNop()
 	}
-	s := &Server{o: o, log: o.MCP.Log, begun: time.Now(), bodies: semaphore.NewWeighted(maxBodies)}
+	s := &Server{o: o, log: o.MCP.Log, begun: time.Now(), grace: cancelGrace, bodies: semaphore.NewWeighted(maxBodies)}
 	var err error
 	if s.auth, err = newAuth(o); err != nil {
 		return nil, err
@@ -206,7 +207,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	if shut := h.Shutdown(limit); shut != nil {
 		s.log.Warn("calls are cancelled: they did not end in time", zap.Duration("drain", s.o.Drain))
 		cancel(errors.New("the server is ending"))
-		last, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
+		last, stop := context.WithTimeout(context.WithoutCancel(ctx), s.grace)
 		defer stop()
 		if shut = h.Shutdown(last); shut != nil {
 			err = errors.Join(err, server.ErrStillRunning)
@@ -216,7 +217,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	go func() { s.clients.close(); close(closed) }()
 	select {
 	case <-closed:
-	case <-time.After(cancelGrace):
+	case <-time.After(s.grace):
 		err = errors.Join(err, server.ErrStillRunning)
 	}
 	s.tracer.close()
