@@ -1,20 +1,17 @@
 package python
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
-
 	"coderunner/internal/lazyregexp"
 	"coderunner/internal/notebook"
 	views "coderunner/internal/project"
 	"coderunner/pyodide"
+	"coderunner/runners/python/requirement"
 )
 
 // Bounds of the files of a project that are read for imports.
@@ -176,7 +173,7 @@ func (s *sources) tests() (dirs []string) {
 		s.add(path.Join(root, "conftest.py"))
 		for _, name := range []string{"pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"} {
 			text, _ := s.view.ReadFile(path.Join(root, name), maxSourceBytes) // none if there is none
-			found := pythonPath(name, text)
+			found := requirement.PythonPath(name, text)
 			for i, dir := range found {
 				found[i] = path.Join(root, dir)
 			}
@@ -186,38 +183,6 @@ func (s *sources) tests() (dirs []string) {
 		}
 	}
 	s.roots = append(s.roots, dirs[:min(len(dirs), maxRoots)]...)
-	return dirs
-}
-
-// setPythonPath matches pytest's option in files that are not TOML.
-var setPythonPath = lazyregexp.New(`(?m)^pythonpath\s*[=:](.*(?:\n[ \t].*)*)`)
-
-// pythonPath returns the directories in pytest's option of a configuration.
-func pythonPath(name string, text []byte) (dirs []string) {
-	if path.Ext(name) != ".toml" {
-		if m := setPythonPath.FindStringSubmatch(string(text)); m != nil && bytes.Contains(text, []byte("pytest]")) {
-			dirs = strings.Fields(m[1])
-		}
-		return dirs
-	}
-	var file struct {
-		Tool struct {
-			Pytest struct {
-				Options struct {
-					Path any `toml:"pythonpath"`
-				} `toml:"ini_options"`
-			} `toml:"pytest"`
-		} `toml:"tool"`
-	}
-	_ = toml.Unmarshal(text, &file) // pytest says what is wrong with it
-	switch list := file.Tool.Pytest.Options.Path.(type) {
-	case string:
-		dirs = strings.Fields(list)
-	case []any:
-		for _, dir := range list {
-			dirs = append(dirs, fmt.Sprint(dir))
-		}
-	}
 	return dirs
 }
 
