@@ -60,15 +60,17 @@ func (i *Installation) Forgo(message string) (forgone bool) {
 	for _, pattern := range []string{"*/registry.json", "@*/*/registry.json"} {
 		files, _ := fs.Glob(root, pattern) // the pattern is well-formed
 		for _, file := range files {
-			forgone = withoutOptional(filepath.Join(i.RegistryDir(), file), name) || forgone
+			forgone = i.withoutOptional(filepath.Join(i.RegistryDir(), file), name) || forgone
 		}
 	}
 	return forgone
 }
 
 // withoutOptional removes an optional dependency from all versions in a registry's description
-// of a package, and reports whether there was one. What cannot be read has none.
-func withoutOptional(file, name string) (changed bool) {
+// of a package, and reports whether there was one. What cannot be read has none. Others of these
+// versions go with it that no version is known of that fits: Deno asks for the description once
+// more when it meets one, and would then ask for the first again.
+func (i *Installation) withoutOptional(file, name string) (changed bool) {
 	if info, err := os.Stat(file); err != nil || info.Size() > maxRegistryFile {
 		return false
 	}
@@ -84,11 +86,16 @@ func withoutOptional(file, name string) (changed bool) {
 	versions, _ := about["versions"].(map[string]any)
 	for _, v := range versions {
 		optional, _ := member(v, "optionalDependencies").(map[string]any)
-		if _, is := optional[name]; is {
-			delete(optional, name)
-			all, _ := member(v, "dependencies").(map[string]any)
-			delete(all, name) // a registry may list it there, too
-			changed = true
+		all, _ := member(v, "dependencies").(map[string]any) // where a registry may list it, too
+		if _, is := optional[name]; !is {
+			continue
+		}
+		changed = true
+		for other, asked := range optional {
+			if other == name || i.unmet(other, fmt.Sprint(asked)) {
+				delete(optional, other)
+				delete(all, other)
+			}
 		}
 	}
 	if !changed {
@@ -100,6 +107,18 @@ func withoutOptional(file, name string) (changed bool) {
 	temp := fmt.Sprintf("%s.%d", file, os.Getpid())
 	defer os.Remove(temp)
 	return os.WriteFile(temp, b, 0o600) == nil && os.Rename(temp, file) == nil
+}
+
+// unmet reports whether no version of a package is in a range, by what Deno's cache has of it.
+func (i *Installation) unmet(name, asked string) bool {
+	var about struct{ Versions map[string]struct{} }
+	err := process.ReadJSON(filepath.Join(i.RegistryDir(), PackagePath(name), "registry.json"), &about)
+	for version := range about.Versions {
+		if process.Fits(version, asked) {
+			return false
+		}
+	}
+	return err == nil
 }
 
 // Platform matches the end of the name of a package that has the machine code of

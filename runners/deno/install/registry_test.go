@@ -22,10 +22,10 @@ func TestForgo(t *testing.T) {
 		return file
 	}
 	changed := map[string]string{
-		write("a", `{"name":"a","versions":{"1.0.0":{"dependencies":{"gone":"1","kept":"1"},"optionalDependencies":{"gone":"1"}},"2.0.0":{"dependencies":{"gone":"2"}}}}`): `{"name":"a","versions":{"1.0.0":{"dependencies":{"kept":"1"},"optionalDependencies":{}},"2.0.0":{"dependencies":{"gone":"2"}}}}`,
-		write("@a/b", `{"versions":{"1.0.0":{"optionalDependencies":{"@a/gone-linux-x64":"^1"}}}}`):                                                                        `{"versions":{"1.0.0":{"optionalDependencies":{}}}}`,
-		write("broken", `{"optionalDependencies":"gone","versions":[`):                                                                                                     `{"optionalDependencies":"gone","versions":[`,
-		write("odd", `{"versions":{"1":7,"2":{"optionalDependencies":["gone"]}}}`):                                                                                         `{"versions":{"1":7,"2":{"optionalDependencies":["gone"]}}}`,
+		write("a", `{"name":"a","versions":{"1.0.0":{"dependencies":{"gone":"1","kept":"1"},"optionalDependencies":{"gone":"1","@a/b":"2"}},"2.0.0":{"dependencies":{"gone":"2"}}}}`): `{"name":"a","versions":{"1.0.0":{"dependencies":{"kept":"1"},"optionalDependencies":{}},"2.0.0":{"dependencies":{"gone":"2"}}}}`,
+		write("@a/b", `{"versions":{"1.0.0":{"optionalDependencies":{"@a/gone-linux-x64":"^1"}}}}`):                                                                                   `{"versions":{"1.0.0":{"optionalDependencies":{}}}}`,
+		write("broken", `{"optionalDependencies":"gone","versions":[`):                                                                                                                `{"optionalDependencies":"gone","versions":[`,
+		write("odd", `{"versions":{"1":7,"2":{"optionalDependencies":["gone"]}}}`):                                                                                                    `{"versions":{"1":7,"2":{"optionalDependencies":["gone"]}}}`,
 	}
 	for _, tt := range []struct {
 		message string
