@@ -43,6 +43,7 @@ import (
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/semaphore"
 
+	"coderunner/internal/inflight"
 	"coderunner/internal/server"
 	"coderunner/internal/session"
 )
@@ -105,8 +106,8 @@ type Server struct {
 	begun    time.Time
 	grace    time.Duration // cancelGrace, but in tests
 
-	lastRefusal atomic.Int64 // when a refused token was last logged
-	work        work
+	lastRefusal atomic.Int64   // when a refused token was last logged
+	work        inflight.Group // requests of /mcp
 	draining    atomic.Bool
 }
 
@@ -202,7 +203,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	if err == nil {
 		s.draining.Store(true)
 		s.clients.drain(limit)
-		s.work.wait(limit)
+		s.work.Wait(limit)
 	}
 	if shut := h.Shutdown(limit); shut != nil {
 		s.log.Warn("calls are cancelled: they did not end in time", zap.Duration("drain", s.o.Drain))
@@ -257,7 +258,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 
 // mcp hands a request to its client's server.
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
-	defer s.work.begin()()
+	defer s.work.Begin()()
 	if s.draining.Load() {
 		w.Header().Set("Connection", "close") // the next request goes to another server, if there is one
 	}

@@ -53,7 +53,7 @@ func modules(t *testing.T, files map[string]string) (address string, runner func
 // settle waits for what goes on in the background.
 func (r *Runner) settle() {
 	r.Store.Wait()
-	r.Background.Wait()
+	r.Background.Wait(context.Background())
 }
 
 // variantOf returns what a program's process must be like, after its packages

@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"coderunner/internal/inflight"
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/process"
 	"coderunner/internal/project"
@@ -83,50 +84,11 @@ type Launcher struct {
 	RunDirs *runDirs
 	Store   *codecache.Store
 
-	Background Background // work that runs leave behind
+	Background inflight.Group // work that runs leave behind
 
 	warnOnce sync.Once // for the warning that memory cannot be limited
 
 	verdicts recent.Map[string, verdict] // on loading packages early, by earlyKey
-}
-
-// Background is work that nobody waits for yet. Unlike with a sync.WaitGroup, more may begin
-// while somebody waits, also as the last of it ends.
-type Background struct {
-	mu      sync.Mutex
-	running int
-	idle    chan struct{} // closed when nothing runs; nil: nobody waits
-}
-
-// Go runs f.
-func (b *Background) Go(f func()) {
-	b.add(1)
-	go func() {
-		defer b.add(-1)
-		f()
-	}()
-}
-
-func (b *Background) add(n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.running += n; b.running == 0 && b.idle != nil {
-		close(b.idle)
-		b.idle = nil
-	}
-}
-
-// Wait waits until nothing runs, if only for a moment.
-func (b *Background) Wait() {
-	b.mu.Lock()
-	if b.idle == nil {
-		b.idle = make(chan struct{})
-	}
-	idle, running := b.idle, b.running
-	b.mu.Unlock()
-	if running > 0 {
-		<-idle
-	}
 }
 
 // Instance is a Deno process with its own directory. It is started before its run
