@@ -111,6 +111,7 @@ const imports = `
 	internal/intercept: internal/netpolicy
 	internal/netpolicy:
 	internal/pool:
+	internal/inflight:
 	internal/procdir:
 	internal/project: internal/machine/abi
 	internal/recent:
@@ -146,7 +147,7 @@ const imports = `
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno/jsparse: runners/deno/npm runners/deno/testing
 	runners/deno/npm:
-	runners/deno/process: cache internal/fetch internal/netpolicy internal/pool internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/standins
+	runners/deno/process: cache internal/fetch internal/inflight internal/netpolicy internal/pool internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/standins
 	runners/deno/standins: runners
 	runners/deno/testing:
 	runners/deno/stacktrace: runners/deno/jsparse
@@ -195,7 +196,7 @@ const imports = `
 	internal/worker: cache internal/machine/netstack internal/netpolicy internal/process internal/sandbox internal/sysmem internal/worker/wire pyodide pyodide/codestore pyodide/linmem runners runners/bash runners/python runners/python/install runners/python/process runners/python/requirement runners/python/resolver runners/toolbox runners/wasi runners/wasi/engine
 	internal/worker/wire:
 	internal/compiler: internal/sysmem pyodide runners/wasi/engine
-	internal/httpserve: internal/server internal/server/queue internal/session runners
+	internal/httpserve: internal/inflight internal/server internal/server/queue internal/session runners
 	internal/repl: internal/project internal/session runners runners/bash runners/deno
 	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/server/queue internal/session internal/tools runners
 	internal/server/queue: internal/sysmem

@@ -12,6 +12,7 @@ type Program struct {
 	Filename string   // as tracebacks show it; "" means main.py
 	Args     []string // sys.argv[1:]
 	Dir      string   // the working directory, below the one at the start
+	Path     []string // of sys.path, at its end, below the same
 
 	// Analysis is that of Code with the name Filename, or nil. It spares the run
 	// from parsing the program.
@@ -120,6 +121,7 @@ type request struct {
 	Filename    string            `json:"filename"`
 	Args        []string          `json:"args"`
 	Dir         string            `json:"dir,omitempty"`
+	Path        []string          `json:"path,omitempty"`
 	Env         map[string]string `json:"env"`
 	NewZone     bool              `json:"new_zone"` // the snapshot was made in another
 	ResultLimit int               `json:"result_limit"`
@@ -148,7 +150,7 @@ type report struct {
 }
 
 func (p Program) request(env map[string]string) request {
-	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Dir: p.Dir, Env: env, ResultLimit: p.ResultLimit, Offered: p.Offered, Session: p.Session}
+	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Dir: p.Dir, Path: p.Path, Env: env, ResultLimit: p.ResultLimit, Offered: p.Offered, Session: p.Session}
 	if p.Analysis != nil {
 		r.Compiled = p.Analysis.compiled
 	}

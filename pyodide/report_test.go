@@ -97,3 +97,18 @@ func TestForgottenAwait(t *testing.T) {
 		}
 	}
 }
+
+// TestInterruptBeforeTheLast has an interrupt between the two code objects of a program: the
+// traceback has the line that comes next.
+func TestInterruptBeforeTheLast(t *testing.T) {
+	res, _, _ := run(t, pyodide.Options{}, pyodide.Program{Code: `import _thread, functools
+class Signal:  # which is sent where CPython does not look for one
+    __getitem__ = staticmethod(functools.partial(_thread.interrupt_main))
+s = Signal()
+s[2]
+2 + 2`})
+	const want = "Traceback (most recent call last):\n  File \"main.py\", line 6, in <module>\n    2 + 2\nKeyboardInterrupt\n"
+	if e := res.Exception; e == nil || e.Traceback != want || res.ExitCode != 130 {
+		t.Errorf("%+v, exit code %d, want %q", e, res.ExitCode, want)
+	}
+}

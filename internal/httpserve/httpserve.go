@@ -43,6 +43,7 @@ import (
 	"golang.org/x/net/netutil"
 	"golang.org/x/sync/semaphore"
 
+	"coderunner/internal/inflight"
 	"coderunner/internal/server"
 	"coderunner/internal/session"
 )
@@ -103,9 +104,10 @@ type Server struct {
 	metrics  *metrics
 	bodies   *semaphore.Weighted
 	begun    time.Time
+	grace    time.Duration // cancelGrace, but in tests
 
-	lastRefusal atomic.Int64 // when a refused token was last logged
-	work        work
+	lastRefusal atomic.Int64   // when a refused token was last logged
+	work        inflight.Group // requests of /mcp
 	draining    atomic.Bool
 }
 
@@ -126,7 +128,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	if o.MCP.Log == nil {
 		o.MCP.Log = zap.NewNop()
 	}
-	s := &Server{o: o, log: o.MCP.Log, begun: time.Now(), bodies: semaphore.NewWeighted(maxBodies)}
+	s := &Server{o: o, log: o.MCP.Log, begun: time.Now(), grace: cancelGrace, bodies: semaphore.NewWeighted(maxBodies)}
 	var err error
 	if s.auth, err = newAuth(o); err != nil {
 		return nil, err
@@ -201,12 +203,12 @@ func (s *Server) Serve(ctx context.Context) error {
 	if err == nil {
 		s.draining.Store(true)
 		s.clients.drain(limit)
-		s.work.wait(limit)
+		s.work.Wait(limit)
 	}
 	if shut := h.Shutdown(limit); shut != nil {
 		s.log.Warn("calls are cancelled: they did not end in time", zap.Duration("drain", s.o.Drain))
 		cancel(errors.New("the server is ending"))
-		last, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
+		last, stop := context.WithTimeout(context.WithoutCancel(ctx), s.grace)
 		defer stop()
 		if shut = h.Shutdown(last); shut != nil {
 			err = errors.Join(err, server.ErrStillRunning)
@@ -216,7 +218,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	go func() { s.clients.close(); close(closed) }()
 	select {
 	case <-closed:
-	case <-time.After(cancelGrace):
+	case <-time.After(s.grace):
 		err = errors.Join(err, server.ErrStillRunning)
 	}
 	s.tracer.close()
@@ -256,7 +258,7 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 
 // mcp hands a request to its client's server.
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
-	defer s.work.begin()()
+	defer s.work.Begin()()
 	if s.draining.Load() {
 		w.Header().Set("Connection", "close") // the next request goes to another server, if there is one
 	}

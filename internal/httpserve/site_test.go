@@ -56,7 +56,7 @@ type site struct {
 func open(t *testing.T, run runFunc, change func(*Options)) *site {
 	t.Helper()
 	o := Options{Addr: "127.0.0.1:0", Tokens: []Token{{Client: "alice", Secret: alice}, {Client: "bob", Secret: bob}}, Drain: 5 * time.Second,
-		MCP: server.Config{Name: "coderunner", Version: "test", Runners: map[runners.Language]runners.Runner{runners.Python: run}}}
+		MCP: server.Config{Name: "coderunner", Version: "test", Concurrency: 4, Runners: map[runners.Language]runners.Runner{runners.Python: run}}}
 	if change != nil {
 		change(&o)
 	}
@@ -64,6 +64,7 @@ func open(t *testing.T, run runFunc, change func(*Options)) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.grace = time.Minute // a busy machine takes long to notice that a call ends
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx) }()

@@ -17,7 +17,7 @@ import (
 )
 
 // TestConformance lets the protocol's own suite test the server: the road of a
-// message through http.go, message.go, listen.go and the MCP library, and the
+// message through http.go, message.go, subscriptions.go and the MCP library, and the
 // tools and resources that the suite asks for in place of ours. testdata/conformance names what
 // is expected to fail, and the suite fails when one of these passes.
 func TestConformance(t *testing.T) {

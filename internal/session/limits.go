@@ -91,9 +91,7 @@ func (x *session) limit(s *state) error {
 	if need > x.limits.Size {
 		return refuse("The session would take %d MiB, and its limit is %d MiB (CODE_RUNNER_SESSION_SIZE on the server): delete files or variables.", need>>20, x.limits.Size>>20)
 	}
-	if err := x.sweepIfDue(); err != nil {
-		return err
-	}
+	x.sweepIfDue()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.count()
@@ -244,7 +242,7 @@ func (s *Store) admit(name string) error {
 
 // sweepIfDue sweeps when nobody has for some time: the sizes that other processes
 // gave their sessions are known from then on.
-func (s *Store) sweepIfDue() error {
+func (s *Store) sweepIfDue() {
 	s.mu.Lock()
 	due := time.Since(s.swept) > sweepTime
 	if due {
@@ -254,7 +252,6 @@ func (s *Store) sweepIfDue() error {
 	if due {
 		s.sweep()
 	}
-	return nil
 }
 
 // sweep removes the sessions that are past their time and what was being removed,

@@ -30,7 +30,7 @@
 // # Several machines
 //
 // With a [Remote] store, a call takes the session's lease there, brings what it
-// misses, and puts what it made there before it is answered (remote.go, copy.go).
+// misses, and puts what it made there before it is answered (remote.go, localcopy.go).
 //
 // # Limits
 //

@@ -189,6 +189,7 @@ def _compile(p, main):
             if directory := p.get("dir"):
                 os.chdir(_report.home + directory)
                 sys.argv[0] = os.path.relpath(_report.home + name)
+        sys.path += [_report.home + directory for directory in p.get("path", ())]
     if "offered" in p:
         sys.meta_path.append(_Finder(p["offered"], call, _interpreter.look_again))
     _interpreter.unshadow(os.listdir())
@@ -226,6 +227,8 @@ def _continue():
 def _execute(p, body, last, main):
     if any(c is not None and c.co_flags & _COROUTINE for c in (body, last)):
         return _execute_async(p, body, last, main)
+    if last is not None:
+        p["last"] = next(line for *_, line in last.co_lines() if line)
     if body is not None:
         exec(body, main)
     return eval(last, main) if last is not None else None

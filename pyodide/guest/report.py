@@ -130,6 +130,8 @@ def explain(e, p, report):
             _tell_namesake(e)
         te = traceback.TracebackException.from_exception(e, compact=True)
         _keep_user_frames(te, limit)
+        if not te.stack and "last" in p and isinstance(e, KeyboardInterrupt):  # it came before the last expression
+            te.stack.append(traceback.FrameSummary(name, p["last"], "<module>"))
         tasks = [(task, _own(frames)) for task, frames in (e.waiting if interrupted else ())]
         if tasks:  # the first is the one that the program waits for
             te.stack = _Stack(te.stack + tasks.pop(0)[1])

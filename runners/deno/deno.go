@@ -40,6 +40,7 @@
 package deno
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func (r *Runner) Close() error {
 		r.Store.Wait() // later processes use the databases
 	}
 	r.Store.Close()
-	r.Background.Wait()
+	r.Background.Wait(context.Background())
 	r.Fetch.Close()
 	err := r.RunDirs.Close()
 	r.SweepGen(r.RunDirs.Path)

@@ -132,7 +132,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 		}
 		in.Discard()
 	}
-	r.Background.Wait()
+	r.Background.Wait(context.Background())
 	if problems, err := c.Verify(t.Context()); err != nil || len(problems) != 0 {
 		t.Errorf("%v, %v", problems, err)
 	}

@@ -80,12 +80,12 @@ func TestSqlite3(t *testing.T) {
 		t.Errorf("%s %+v\n%s", o.Status, o.Error, o.Stdout)
 	}
 	programs := map[string]string{
-		`import { DataTypes, Sequelize } from "sequelize"; const s = new Sequelize("sqlite::memory:", { logging: false });
+		`import { DataTypes, Sequelize } from "npm:sequelize@6.37.5"; const s = new Sequelize("sqlite::memory:", { logging: false });
 const U = s.define("U", { e: { type: DataTypes.STRING, unique: true } }); await s.sync(); await U.create({ e: "a" });
 console.log(await U.count(), (await U.create({ e: "a" }).catch((e) => e)).name)`: "1 SequelizeUniqueConstraintError\n",
-		`import knex from "knex"; const k = knex({ client: "sqlite3", connection: { filename: ":memory:" }, useNullAsDefault: true });
+		`import knex from "npm:knex@3.1.0"; const k = knex({ client: "sqlite3", connection: { filename: ":memory:" }, useNullAsDefault: true });
 await k.schema.createTable("t", (t) => t.increments("id")); console.log(await k("t").insert({ id: 7 }), await k("t").count("* as n").first()); await k.destroy()`: "[ 7 ] { n: 1 }\n",
-		`import sqlite3 from "sqlite3"; import { open } from "sqlite"; const db = await open({ filename: ":memory:", driver: sqlite3.Database });
+		`import sqlite3 from "sqlite3"; import { open } from "npm:sqlite@5.1.1"; const db = await open({ filename: ":memory:", driver: sqlite3.Database });
 await db.exec("CREATE TABLE t(a)"); console.log((await db.run("INSERT INTO t VALUES (?)", 3)).lastID, await db.all("SELECT * FROM t"))`: "1 [ { a: 3 } ]\n",
 		`import sqlite3 from "sqlite3"; new sqlite3.Database("/etc/passwd", (e) => console.log(!!e)); new sqlite3.Database("file:///etc/passwd", (e) => console.log(!!e));
 const db = new sqlite3.Database(":memory:"); db.run("ATTACH '/etc/passwd' AS a", (e) => console.log(!!e)); db.run("VACUUM INTO '/var/x.db'", (e) => console.log(!!e))`: "true\ntrue\ntrue\ntrue\n",

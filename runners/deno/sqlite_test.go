@@ -100,12 +100,12 @@ func TestBetterSqlite(t *testing.T) {
 		}
 	})
 	mappers := map[string]string{
-		"drizzle": `import Database from "better-sqlite3"; import { drizzle } from "drizzle-orm/better-sqlite3"; import { integer, sqliteTable, text } from "drizzle-orm/sqlite-core"; import { eq } from "drizzle-orm";
+		"drizzle": `import Database from "better-sqlite3"; import { drizzle } from "npm:drizzle-orm@0.44.7/better-sqlite3"; import { integer, sqliteTable, text } from "npm:drizzle-orm@0.44.7/sqlite-core"; import { eq } from "npm:drizzle-orm@0.44.7";
 const sqlite = new Database(":memory:"), db = drizzle({ client: sqlite }), users = sqliteTable("users", { id: integer("id").primaryKey(), name: text("name") });
 sqlite.exec("CREATE TABLE users(id INTEGER PRIMARY KEY, name TEXT)");
 db.insert(users).values([{ name: "a" }, { name: "b" }]).run();
 console.log(db.select().from(users).where(eq(users.name, "b")).all().length, db.insert(users).values({ name: "c" }).returning().get().id);`,
-		"knex": `const knex = require("knex")({ client: "better-sqlite3", connection: { filename: ":memory:" }, useNullAsDefault: true });
+		"knex": `const knex = require("npm:knex@3.1.0")({ client: "better-sqlite3", connection: { filename: ":memory:" }, useNullAsDefault: true });
 (async () => { await knex.schema.createTable("u", (t) => { t.increments("id"); t.string("name") }); await knex("u").insert([{ name: "a" }, { name: "b" }]); console.log((await knex("u").where("name", "b")).length, (await knex("u").insert({ name: "c" }))[0]); await knex.destroy() })();`,
 	}
 	for _, name := range sample.Of(t, 2, slices.Sorted(maps.Keys(mappers))) {

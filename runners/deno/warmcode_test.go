@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -54,16 +53,7 @@ func modules(t *testing.T, files map[string]string) (address string, runner func
 // settle waits for what goes on in the background.
 func (r *Runner) settle() {
 	r.Store.Wait()
-	for !idle(&r.Background) {
-	}
-}
-
-// idle waits for what is in the background. False: more began as the last of it ended, which
-// a WaitGroup panics about, for whoever closes a runner begins nothing more.
-func idle(background *sync.WaitGroup) (ok bool) {
-	defer func() { ok = recover() == nil }()
-	background.Wait()
-	return
+	r.Background.Wait(context.Background())
 }
 
 // variantOf returns what a program's process must be like, after its packages

@@ -3,6 +3,7 @@ package python
 import (
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"coderunner/internal/versions"
@@ -34,6 +35,7 @@ type job struct {
 	pk       *install.Installer // of its packages
 	pip      *install.Micropip  // what the running program may install
 	sources  []pyodide.File     // of the project, that the program imports
+	path     []string           // where pytest finds the project's modules, too
 	brings   bool               // program has own modules, which may shadow packages'
 	left     time.Duration      // of the time limit, after the analysis
 	ahead    bool               // a later run has a snapshot of its imports, if they are fit for one
@@ -94,10 +96,10 @@ func (r *Runner) job(req runners.Request) (*job, error) {
 	if err != nil {
 		return nil, runners.BadArgument("files", "have requirements that cannot be read: %v.", err)
 	}
-	if v := req.Project; v != nil && !v.Isolated() && len(files.Requirements)+len(files.Constraints) == 0 {
-		files = requirement.ReadAdvice(v, v.Dir)
-	}
 	pk := install.New(locked)
+	if v := req.Project; v != nil && !v.Isolated() && len(files.Requirements)+len(files.Constraints) == 0 {
+		pk.Advice = sync.OnceValue(func() []requirement.Requirement { return requirement.ReadAdvice(v, v.Dir) })
+	}
 	pk.Progress, pk.Code, pk.Files, pk.Timeout = req.Progress, req.Code, files, req.Limits.Timeout
 	j := &job{r: r, req: req, reqs: reqs, pk: pk, pip: install.NewMicropip(pk), release: func() {}}
 	j.stdout, j.stderr = req.Captures()

@@ -4,12 +4,14 @@ import (
 	"context"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"coderunner/internal/lazyregexp"
 	"coderunner/internal/notebook"
 	views "coderunner/internal/project"
 	"coderunner/pyodide"
+	"coderunner/runners/python/requirement"
 )
 
 // Bounds of the files of a project that are read for imports.
@@ -165,11 +167,23 @@ func (s *sources) hasModules(dir string) bool {
 }
 
 // tests adds what pytest reads for a program that may be one of its tests: conftest.py beside
-// it and above.
-func (s *sources) tests() {
+// it and above. It returns where its nearest configuration with pythonpath says modules are.
+func (s *sources) tests() (dirs []string) {
 	for _, root := range s.above {
 		s.add(path.Join(root, "conftest.py"))
+		for _, name := range []string{"pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"} {
+			text, _ := s.view.ReadFile(path.Join(root, name), maxSourceBytes) // none if there is none
+			found := requirement.PythonPath(name, text)
+			for i, dir := range found {
+				found[i] = path.Join(root, dir)
+			}
+			if dirs == nil {
+				dirs = slices.DeleteFunc(found, func(dir string) bool { return !fs.ValidPath(dir) })
+			}
+		}
 	}
+	s.roots = append(s.roots, dirs[:min(len(dirs), maxRoots)]...)
+	return dirs
 }
 
 // analyzeProject is the analysis of a source whose program sees a project. It goes on until
@@ -177,7 +191,7 @@ func (s *sources) tests() {
 func (j *job) analyzeProject(ctx context.Context, source pyodide.Source) (*pyodide.Analysis, error) {
 	s, given := newSources(j.req.Project, source.Code), source.Files
 	if strings.Contains(source.Code, "def test_") || strings.Contains(source.Code, "pytest") {
-		s.tests()
+		j.path = s.tests()
 	}
 	for {
 		source.Files = append(given[:len(given):len(given)], s.files...)

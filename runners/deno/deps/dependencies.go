@@ -77,9 +77,7 @@ func (d Dependencies) Without(failures []Failure) Dependencies {
 			rest.Broken = append(rest.Broken, Failure{t, reason})
 		default:
 			rest.Missing = append(rest.Missing, Failure{t, reason})
-			for _, n := range append(t.names, scopedName{"", t.Specifier}) {
-				rest.Map.set(n.scope, n.specifier, thrower(t.Asked+": "+reason))
-			}
+			rest.redirect(t, thrower(t.Asked+": "+reason))
 		}
 	}
 	return rest
@@ -95,9 +93,7 @@ func (d Dependencies) Newest(names []string) Dependencies {
 			continue
 		}
 		p.Version = latest
-		for _, name := range append(slices.Clip(t.names), scopedName{"", t.Specifier}) {
-			d.Map.set(name.scope, name.specifier, p.String())
-		}
+		d.redirect(t, p.String())
 		d.Targets[n].Specifier = p.String()
 	}
 	return d
@@ -106,12 +102,15 @@ func (d Dependencies) Newest(names []string) Dependencies {
 // latest is npm's tag of a package's newest version.
 const latest = "latest"
 
-// Complete adds an ending to the address of a target's module.
-func (d *Dependencies) Complete(t Target, ending string) {
+// redirect maps all names of a target to an address.
+func (d *Dependencies) redirect(t Target, address string) {
 	for _, n := range append(slices.Clip(t.names), scopedName{"", t.Specifier}) {
-		d.Map.set(n.scope, n.specifier, t.Specifier+ending)
+		d.Map.set(n.scope, n.specifier, address)
 	}
 }
+
+// Complete adds an ending to the address of a target's module.
+func (d *Dependencies) Complete(t Target, ending string) { d.redirect(t, t.Specifier+ending) }
 
 // Bridge changes the default import of a target that was compiled from an ES module to
 // CommonJS. In Node it is the object of all exports; bundlers take the default export of the
@@ -121,9 +120,7 @@ func (d *Dependencies) Bridge(t Target) {
 	from, _ := t.quoted()
 	bridge := "data:text/javascript," + url.PathEscape("import m from"+from+";export*from"+from+";const f=m?.__esModule?m.default:0;"+
 		`export default typeof f==="function"&&typeof m==="object"?new Proxy(f,{get:(f,k,r)=>k in f?Reflect.get(f,k,r):m[k]}):m`)
-	for _, n := range append(slices.Clip(t.names), scopedName{"", t.Specifier}) {
-		d.Map.set(n.scope, n.specifier, bridge)
-	}
+	d.redirect(t, bridge)
 	d.Map.set(bridge, t.Specifier, t.Specifier)
 }
 
@@ -131,14 +128,11 @@ func (d *Dependencies) Bridge(t Target) {
 type FailedError struct{ Failures []Failure }
 
 func (e *FailedError) Error() string {
-	var b strings.Builder
-	for i, f := range e.Failures {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(f.Message())
+	var all []string
+	for _, f := range e.Failures {
+		all = append(all, f.Message())
 	}
-	return b.String()
+	return strings.Join(all, "; ")
 }
 
 // Message returns the message of the error that the import throws.

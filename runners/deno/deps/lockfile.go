@@ -8,11 +8,11 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"sort"
 	"strings"
 
 	"coderunner/internal/fetch"
 	"coderunner/internal/lazyregexp"
+	"coderunner/internal/order"
 	"coderunner/runners"
 )
 
@@ -195,15 +195,8 @@ func (l *LockFile) Packages() []runners.Package {
 	for address, sum := range l.Remote {
 		add(runners.Package{Name: fetch.WithoutUser(address), Source: "url", SHA256: sum})
 	}
-	sort.Slice(list, func(i, j int) bool {
-		a, b := list[i], list[j]
-		if a.Source != b.Source {
-			return a.Source < b.Source
-		}
-		if a.Name != b.Name {
-			return a.Name < b.Name
-		}
-		return a.Version < b.Version
+	order.By(list, func(a, b runners.Package) int {
+		return cmp.Or(strings.Compare(a.Source, b.Source), strings.Compare(a.Name, b.Name), strings.Compare(a.Version, b.Version))
 	})
 	return list
 }

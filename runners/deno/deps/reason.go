@@ -19,6 +19,7 @@ var (
 )
 
 const (
+	noPackage   = "npm package '*' does not exist"
 	noVersion   = "Could not find npm package '*' matching '*'"
 	uncachedNPM = "npm package not found in cache"
 	lockMessage = "The lockfile is out of date. Run `deno install"
@@ -30,11 +31,13 @@ func contains(text string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// Unversioned returns the package of which a message says that it has no version
-// of those that are needed, or "".
-func Unversioned(message string) string {
-	if m := hint.Captures(message, noVersion); m != nil {
-		return m[0]
+// Lacking returns the package of which a message says that the registry does not have it, or
+// no version of those that are needed, or "".
+func Lacking(message string) string {
+	for _, form := range []string{noVersion, noPackage} {
+		if m := hint.Captures(message, form); m != nil {
+			return m[0]
+		}
 	}
 	return ""
 }
@@ -75,7 +78,7 @@ func Unlisted(message string) string {
 // fetch, without secrets and paths of this machine.
 func Reason(t Target, message string, offline bool) string {
 	message = userInfo.ReplaceAllString(message, "$1")
-	if m := hint.Captures(message, "npm package '*' does not exist"); m != nil {
+	if m := hint.Captures(message, noPackage); m != nil {
 		return needed(t, m[0]) + "not found in the npm registry" + misspelt(m[0])
 	}
 	if p, ok := Split(t.Specifier); ok && p.Path != "" && isBuiltin(p.Name) {

@@ -24,14 +24,14 @@ func (i *Installation) fetch(ctx context.Context, dir string, locked, frozen boo
 	if locked {
 		c.lock = filepath.Join(dir, process.LockName)
 	}
-	message, err := "", error(nil)
-	for range maxSkips {
-		if c.manifest = len(i.Overrides)+len(i.instead) > 0 && !frozen; c.manifest {
-			if err := i.override(dir); err != nil {
-				return err
-			}
+	if c.manifest = len(i.Overrides)+len(i.instead) > 0 && !frozen; c.manifest {
+		if err := i.override(dir); err != nil {
+			return err
 		}
-		if _, message, err = i.deno(ctx, c); err != nil || message == "" || frozen || !i.Skip(message) {
+	}
+	message, err := "", error(nil)
+	for range maxForgone {
+		if _, message, err = i.deno(ctx, c); err != nil || message == "" || frozen || !i.Forgo(message) {
 			break
 		}
 	}

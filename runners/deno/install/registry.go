@@ -1,8 +1,10 @@
 package install
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,15 +20,13 @@ import (
 )
 
 // What npm and bundlers find in a registry or a package and Deno does not:
-// packages for other systems that need not be there, and modules without their
-// ending.
+// that optional packages need not be there, and modules without their ending.
 
-// maxSkips bounds the rounds in which packages for other systems are skipped.
-const maxSkips = 8
+// maxForgone bounds the optional packages that an installation does without.
+const maxForgone = 32
 
 // override writes the versions that Deno shall take of packages whose range no
-// specifier can express, or that are for other systems and of no matter, and what it
-// shall take instead of others.
+// specifier can express, and what it shall take instead of others.
 func (i *Installation) override(dir string) error {
 	all := maps.Clone(i.instead)
 	for name, version := range i.Overrides {
@@ -48,54 +48,82 @@ func (i *Installation) override(dir string) error {
 	return nil
 }
 
-// Skip reports whether the failure that a message is about is the lack of a version
-// of a package for another system, which npm ignores. If so, any version will do,
-// since it is not fetched; the same goes for all others of its scope.
-func (i *Installation) Skip(message string) bool {
-	name := deps.Unversioned(message)
-	if name == "" || i.Overrides[name] != "" || !i.foreign(name) {
+// Forgo reports whether the failure that a message is about is the lack of a package, or of a
+// version of one, that others ask for and can do without: npm ignores it. Deno then finds in
+// its cache that they do not ask for it.
+func (i *Installation) Forgo(message string) (forgone bool) {
+	name := deps.Lacking(message)
+	if name == "" {
 		return false
 	}
-	i.Overrides[name] = "*"
-	scope, _, scoped := strings.Cut(name, "/")
-	if !scoped {
-		return true
-	}
-	siblings, _ := os.ReadDir(filepath.Join(i.RegistryDir(), PackagePath(scope)))
-	for _, e := range siblings[:min(len(siblings), 100)] {
-		if other := scope + "/" + e.Name(); i.Overrides[other] == "" && i.foreign(other) {
-			i.Overrides[other] = "*"
+	root := os.DirFS(i.RegistryDir())
+	for _, pattern := range []string{"*/registry.json", "@*/*/registry.json"} {
+		files, _ := fs.Glob(root, pattern) // the pattern is well-formed
+		for _, file := range files {
+			forgone = i.withoutOptional(filepath.Join(i.RegistryDir(), file), name) || forgone
 		}
 	}
-	return true
+	return forgone
+}
+
+// withoutOptional removes an optional dependency from all versions in a registry's description
+// of a package, and reports whether there was one. What cannot be read has none. Others of these
+// versions go with it that no version is known of that fits: Deno asks for the description once
+// more when it meets one, and would then ask for the first again.
+func (i *Installation) withoutOptional(file, name string) (changed bool) {
+	if info, err := os.Stat(file); err != nil || info.Size() > maxRegistryFile {
+		return false
+	}
+	b, err := os.ReadFile(file)
+	if err != nil || !bytes.Contains(b, []byte(`"optionalDependencies"`)) || !bytes.Contains(b, []byte(name)) {
+		return false
+	}
+	var about map[string]any
+	if json.Unmarshal(b, &about) != nil {
+		return false
+	}
+	member := func(of any, key string) any { m, _ := of.(map[string]any); return m[key] }
+	versions, _ := about["versions"].(map[string]any)
+	for _, v := range versions {
+		optional, _ := member(v, "optionalDependencies").(map[string]any)
+		all, _ := member(v, "dependencies").(map[string]any) // where a registry may list it, too
+		if _, is := optional[name]; !is {
+			continue
+		}
+		changed = true
+		for other, asked := range optional {
+			if other == name || i.unmet(other, fmt.Sprint(asked)) {
+				delete(optional, other)
+				delete(all, other)
+			}
+		}
+	}
+	if !changed {
+		return false
+	}
+	if b, err = json.Marshal(about); err != nil {
+		panic(err) // what was decoded always marshals
+	}
+	temp := fmt.Sprintf("%s.%d", file, os.Getpid())
+	defer os.Remove(temp)
+	return os.WriteFile(temp, b, 0o600) == nil && os.Rename(temp, file) == nil
+}
+
+// unmet reports whether no version of a package is in a range, by what Deno's cache has of it.
+func (i *Installation) unmet(name, asked string) bool {
+	var about struct{ Versions map[string]struct{} }
+	err := process.ReadJSON(filepath.Join(i.RegistryDir(), PackagePath(name), "registry.json"), &about)
+	for version := range about.Versions {
+		if process.Fits(version, asked) {
+			return false
+		}
+	}
+	return err == nil
 }
 
 // Platform matches the end of the name of a package that has the machine code of
 // another one for one system.
 var Platform = lazyregexp.New(`[-/](linux|darwin|win32|freebsd|android)-.*$`)
-
-// foreign reports whether no version of a package is for this system, or none is needed,
-// by its name and what the registry told Deno about it.
-func (i *Installation) foreign(name string) bool {
-	if strings.Contains(name, "-musl") {
-		return true // Deno is built for glibc, and its cache does not keep "libc"
-	}
-	if Platform.MatchString(name) || strings.HasSuffix(name, "-wasm32-wasi") {
-		return true // optional, and published after what needs it or not at all
-	}
-	var about struct {
-		Versions map[string]deps.System `json:"versions"`
-	}
-	if err := process.ReadJSON(filepath.Join(i.RegistryDir(), PackagePath(name), "registry.json"), &about); err != nil || len(about.Versions) == 0 {
-		return false
-	}
-	for _, v := range about.Versions {
-		if v.Meant() {
-			return false
-		}
-	}
-	return true
-}
 
 // elsewhere returns a *[deps.FailedError] if the program itself names packages that are
 // for other systems, such as fsevents.

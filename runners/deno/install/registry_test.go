@@ -1,43 +1,49 @@
 package install
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"coderunner/runners/deno/process"
 )
 
-// TestSkip has packages for other systems, which a program does without.
-func TestSkip(t *testing.T) {
-	i := &Installation{Installer: &Installer{Tool: &process.Tool{DenoDir: t.TempDir()}}, Overrides: map[string]string{}}
-	for name, about := range map[string]string{
-		"@a/here":  `{"versions": {"1.0.0": {"os": ["` + runtime.GOOS + `"]}}}`,
-		"@a/there": `{"versions": {"1.0.0": {"os": ["plan9"]}, "1.0.1": {"os": ["plan9"]}}}`,
-		"@a/far":   `{"versions": {"1.0.0": {"cpu": ["pdp11"]}}}`,
-		"@a/both":  `{"versions": {"1.0.0": {"os": ["plan9"]}, "2.0.0": {}}}`,
-		"@a/none":  `{"versions": {}}`,
-	} {
-		dir := filepath.Join(i.RegistryDir(), PackagePath(name))
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+// TestForgo has optional packages that the registry lacks, which a program does without.
+func TestForgo(t *testing.T) {
+	i := &Installation{Installer: &Installer{Tool: &process.Tool{DenoDir: t.TempDir()}}}
+	write := func(name, about string) string {
+		file := filepath.Join(i.RegistryDir(), PackagePath(name), "registry.json")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "registry.json"), []byte(about), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(about), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		return file
+	}
+	changed := map[string]string{
+		write("a", `{"name":"a","versions":{"1.0.0":{"dependencies":{"gone":"1","kept":"1"},"optionalDependencies":{"gone":"1","@a/b":"2"}},"2.0.0":{"dependencies":{"gone":"2"}}}}`): `{"name":"a","versions":{"1.0.0":{"dependencies":{"kept":"1"},"optionalDependencies":{}},"2.0.0":{"dependencies":{"gone":"2"}}}}`,
+		write("@a/b", `{"versions":{"1.0.0":{"optionalDependencies":{"@a/gone-linux-x64":"^1"}}}}`):                                                                                   `{"versions":{"1.0.0":{"optionalDependencies":{}}}}`,
+		write("broken", `{"optionalDependencies":"gone","versions":[`):                                                                                                                `{"optionalDependencies":"gone","versions":[`,
+		write("odd", `{"versions":{"1":7,"2":{"optionalDependencies":["gone"]}}}`):                                                                                                    `{"versions":{"1":7,"2":{"optionalDependencies":["gone"]}}}`,
 	}
 	for _, tt := range []struct {
-		name string
-		want bool
-	}{{"@a/here", false}, {"@a/both", false}, {"@a/none", false}, {"@a/unknown", false}, {"@a/there", true}, {"@a/there", false}, {"@a/far", false}} {
-		message := "error: Could not find npm package '" + tt.name + "' matching '1.0.2'."
-		if got := i.Skip(message); got != tt.want {
-			t.Errorf("%s is skipped: %t, want %t", tt.name, got, tt.want)
+		message string
+		want    bool
+	}{
+		{"error: npm package 'gone' does not exist.", true},
+		{"error: npm package 'gone' does not exist.", false}, // nobody asks for it as optional
+		{"error: Could not find npm package '@a/gone-linux-x64' matching '^1'.", true},
+		{"error: Could not find npm package 'kept' matching '1'.", false},
+		{"error: something else about 'gone'", false},
+	} {
+		if got := i.Forgo(tt.message); got != tt.want {
+			t.Errorf("%s: forgone %t, want %t", tt.message, got, tt.want)
 		}
 	}
-	if want := map[string]string{"@a/there": "*", "@a/far": "*"}; !maps.Equal(i.Overrides, want) {
-		t.Errorf("overrides %v, want %v", i.Overrides, want)
+	for file, want := range changed {
+		if b, err := os.ReadFile(file); err != nil || string(b) != want {
+			t.Errorf("%s has %s, %v, want %s", file, b, err, want)
+		}
 	}
 }

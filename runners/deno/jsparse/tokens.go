@@ -37,7 +37,7 @@ type token struct {
 
 // bracket is an open bracket.
 type bracket struct {
-	char   byte // '(', '[', '{', '`' for ${ in a template, or of tags.go
+	char   byte // '(', '[', '{', '`' for ${ in a template, or of jsx.go
 	header bool
 	at     int // its offset
 }

@@ -25,6 +25,7 @@ import (
 	"sync"
 	"time"
 
+	"coderunner/internal/inflight"
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/process"
 	"coderunner/internal/project"
@@ -83,7 +84,7 @@ type Launcher struct {
 	RunDirs *runDirs
 	Store   *codecache.Store
 
-	Background sync.WaitGroup // work that runs leave behind
+	Background inflight.Group // work that runs leave behind
 
 	warnOnce sync.Once // for the warning that memory cannot be limited
 

@@ -44,10 +44,14 @@ type Installer struct {
 	Lock     *lockfile.Lock
 	Progress runners.ProgressFunc
 	Code     string            // of the program
-	Files    requirement.Files // of its directory
+	Files    requirement.Files // that it was given
 	Only     bool              // the program is locked, not run
 	Timeout  time.Duration     // of the program
 	Refusal  string            // why the running program may not reach the index, "" if it may
+
+	// Advice, if not nil, returns the versions that the files ask for among which the program
+	// lies. Where they cannot be met, packages are installed without them.
+	Advice func() []requirement.Requirement
 
 	// Show mounts a package in the program's interpreter, once there is one.
 	Show func(resolver.Package) error
@@ -93,18 +97,22 @@ func (in *Installer) prepare(ctx context.Context, q resolver.Request) (*resolver
 	q.Requirements = append(in.pinnedLocked(), q.Requirements...)
 	q.Locked = in.locked
 	q.Constraints = in.Files.Constraints
+	advice := in.Advice
 	in.mu.Unlock()
+	if advice != nil {
+		q.Constraints = advice()
+	}
 	defer in.Spent(begun)
 	q.Progress = in.Progress
 	ctx, cancel := context.WithTimeoutCause(ctx, left, errPrepareLimit)
 	defer cancel()
 	set, err := in.Resolver.Prepare(ctx, q)
-	if failed, ok := errors.AsType[*runners.NotInstalledError](err); ok && in.Files.Advice {
+	if failed, ok := errors.AsType[*runners.NotInstalledError](err); ok && advice != nil && len(q.Constraints) > 0 {
 		q.Constraints = nil
 		if set, err = in.Resolver.Prepare(ctx, q); err == nil {
 			in.mu.Lock()
 			in.unadvised = fmt.Sprintf("the versions that the project asks for cannot be installed here (%s: %s): others were.", failed.Packages[0].Name, failed.Packages[0].Reason)
-			in.Files = requirement.Files{}
+			in.Advice = nil
 			in.mu.Unlock()
 		}
 	}

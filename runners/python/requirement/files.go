@@ -32,10 +32,6 @@ type Files struct {
 	// Hashes has the SHA-256 that are allowed, by project. It is nil unless
 	// requirements.txt has hashes; then every requirement has some.
 	Hashes map[string][]string
-
-	// Advice means that the program was not given the files, it only lies among them: where
-	// the constraints cannot be met, packages are installed without them.
-	Advice bool
 }
 
 // ReadFiles reads requirements.txt, with the files that it includes, and the
@@ -66,7 +62,7 @@ func ReadFiles(files func(path string) []byte) (Files, error) {
 
 // ReadAdvice returns the versions that the files in a directory of a project ask for, or
 // those of the nearest one above it that has any, as far as they can be read.
-func ReadAdvice(project fs.FS, dir string) Files {
+func ReadAdvice(project fs.FS, dir string) []Requirement {
 	for {
 		r := filesReader{lenient: true, constraints: true, included: map[string]bool{}, found: Files{Hashes: map[string][]string{}}}
 		r.files = func(name string) []byte {
@@ -85,7 +81,7 @@ func ReadAdvice(project fs.FS, dir string) Files {
 			}
 		}
 		if len(bound) > 0 || dir == "." {
-			return Files{Constraints: bound, Advice: len(bound) > 0}
+			return bound
 		}
 		dir = path.Dir(dir)
 	}

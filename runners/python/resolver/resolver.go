@@ -15,7 +15,7 @@
 // index or the lock file is refused. A version without any wheels is built from its
 // sdist (see sdist.go).
 // Yanked releases and pre-releases are taken when pip would take them. Which
-// wheels fit is decided in fit.go.
+// wheels fit is decided in wheeltags.go.
 //
 // # What is remembered
 //

@@ -77,7 +77,7 @@ func (s *search) walk(ctx context.Context) (*walk, error) {
 		var next []ask
 		for _, a := range level {
 			if c := w.chosen[a.Name]; c != nil && !s.alone {
-				next = append(next, s.expand(w, c, a.Extras)...)
+				next = append(next, s.expand(c, a.Extras)...)
 			}
 		}
 		level = next
@@ -110,7 +110,7 @@ func (s *search) take(w *walk, a ask) *choice {
 
 // expand returns the requirements of a choice that the extras bring and that were
 // not walked yet.
-func (s *search) expand(w *walk, c *choice, extras []string) (next []ask) {
+func (s *search) expand(c *choice, extras []string) (next []ask) {
 	if len(extras) == 0 {
 		extras = []string{""}
 	}

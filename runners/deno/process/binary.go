@@ -125,3 +125,10 @@ type Tool struct {
 
 // Versions returns Deno's version.
 func (t *Tool) Versions() map[string]string { return map[string]string{"deno": t.Version} }
+
+// Fits reports whether a version of a package of npm is in a range, or the range is none that
+// can be read, such as a tag.
+func Fits(version, asked string) bool {
+	c, err := semver.NPM.ParseConstraint(asked)
+	return err != nil || c.Match(version)
+}
