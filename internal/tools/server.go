@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"coderunner/internal/order"
 	"coderunner/internal/tools/catalog"
 	"coderunner/internal/tools/connect"
 	"coderunner/internal/tools/gate"
@@ -48,7 +49,7 @@ func (s *server) tools(ctx context.Context) ([]*tool, error) {
 	}
 	s.from, s.all = from, nil
 	sorted := slices.Clone(from)
-	slices.SortStableFunc(sorted, func(a, b connect.Tool) int { return strings.Compare(a.Name, b.Name) })
+	order.Stably(sorted, func(a, b connect.Tool) int { return strings.Compare(a.Name, b.Name) })
 	sorted = slices.CompactFunc(sorted, func(a, b connect.Tool) bool { return a.Name == b.Name })
 	natives := make([]string, len(sorted))
 	for i, each := range sorted {
