@@ -4,7 +4,11 @@
 // large lists, and for types whose code others use already (strings and pointers).
 package order
 
-import "sort"
+import (
+	"maps"
+	"slices"
+	"sort"
+)
 
 // By sorts a list.
 func By[T any](list []T, cmp func(a, b T) int) {
@@ -14,4 +18,13 @@ func By[T any](list []T, cmp func(a, b T) int) {
 // Stably sorts a list and keeps the order of what is equal.
 func Stably[T any](list []T, cmp func(a, b T) int) {
 	sort.SliceStable(list, func(i, j int) bool { return cmp(list[i], list[j]) < 0 })
+}
+
+// Values returns the values of a map in the order of their keys.
+func Values[V any](m map[string]V) []V {
+	list := make([]V, 0, len(m))
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, m[key])
+	}
+	return list
 }

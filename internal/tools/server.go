@@ -14,6 +14,7 @@ import (
 	"github.com/google/renameio/v2/maybe"
 	"go.uber.org/zap"
 
+	"coderunner/internal/order"
 	"coderunner/internal/tools/catalog"
 	"coderunner/internal/tools/connect"
 	"coderunner/internal/tools/gate"
@@ -56,7 +57,7 @@ func (s *server) tools(ctx context.Context) ([]*tool, error) {
 	}
 	s.from, s.all = from, nil
 	sorted := slices.Clone(from)
-	slices.SortStableFunc(sorted, func(a, b connect.Tool) int { return strings.Compare(a.Name, b.Name) })
+	order.Stably(sorted, func(a, b connect.Tool) int { return strings.Compare(a.Name, b.Name) })
 	sorted = slices.CompactFunc(sorted, func(a, b connect.Tool) bool { return a.Name == b.Name })
 	natives := make([]string, len(sorted))
 	for i, each := range sorted {

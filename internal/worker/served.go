@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/machine/netstack"
 	"coderunner/internal/netpolicy"
+	"coderunner/internal/order"
 	"coderunner/internal/worker/wire"
 	"coderunner/pyodide"
 	"coderunner/runners"
@@ -243,7 +242,7 @@ func (s *served) modules(ctx context.Context, q snapshot) (map[string][]string, 
 	if err != nil {
 		return nil, err
 	}
-	packages := slices.SortedFunc(maps.Values(known), func(a, b resolver.Package) int { return strings.Compare(a.Name, b.Name) })
+	packages := order.Values(known)
 	if err := s.w.p.o.Local.Compile(held, packages, q.Modules, s.req.Progress); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"coderunner/internal/order"
 	"coderunner/runners"
 )
 
@@ -40,7 +41,7 @@ func Search(tools []runners.Tool, words string) []runners.Tool {
 			hits = append(hits, hit{t, score})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int {
+	order.Stably(hits, func(a, b hit) int {
 		return cmp.Or(b.score-a.score, len(a.Name)-len(b.Name), strings.Compare(a.Server+"."+a.Name, b.Server+"."+b.Name))
 	})
 	var found []runners.Tool

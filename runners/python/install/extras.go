@@ -2,7 +2,6 @@ package install
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
@@ -82,7 +81,7 @@ func (in *Installer) extras(found *pyodide.Analysis) (named, used []requirement.
 		submodules[strings.Replace(member, ":", ".", 1)] = true
 	}
 	in.mu.Lock()
-	packages := slices.SortedFunc(maps.Values(in.installed), func(a, b resolver.Package) int { return strings.Compare(a.Name, b.Name) })
+	packages := order.Values(in.installed)
 	in.mu.Unlock()
 	if len(packages) == 0 {
 		return nil, nil

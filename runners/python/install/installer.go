@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"coderunner/internal/order"
 	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python/lockfile"
@@ -131,7 +132,7 @@ func (in *Installer) Compile(ctx context.Context, found *pyodide.Analysis) error
 		modules = append(modules, strings.ReplaceAll(m, ":", "."))
 	}
 	in.mu.Lock()
-	packages := slices.SortedFunc(maps.Values(in.installed), func(a, b resolver.Package) int { return strings.Compare(a.Name, b.Name) })
+	packages := order.Values(in.installed)
 	in.mu.Unlock()
 	if len(packages) == 0 || len(modules) == 0 {
 		return nil

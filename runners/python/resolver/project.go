@@ -13,6 +13,7 @@ import (
 	"deps.dev/util/pypi"
 
 	"coderunner/internal/lazyregexp"
+	"coderunner/internal/order"
 	"coderunner/runners/python/index"
 	"coderunner/runners/python/lockfile"
 	"coderunner/runners/python/requirement"
@@ -48,7 +49,7 @@ func (s *search) Project(ctx context.Context, name string) (*solver.Project, err
 	}
 	fits, yanked, unfit := map[string]choice{}, map[string]choice{}, maps.Clone(p.others) // the first two by canonical version
 	pythons := map[string]bool{}                                                          // a project has thousands of files and few such texts
-	for _, f := range slices.SortedFunc(maps.Values(p.files), func(a, b candidate) int { return strings.Compare(a.Filename, b.Filename) }) {
+	for _, f := range order.Values(p.files) {
 		v, err := requirement.ParseVersion(f.version)
 		if err != nil {
 			continue
