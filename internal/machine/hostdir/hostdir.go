@@ -42,6 +42,7 @@ package hostdir
 import (
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"coderunner/internal/machine/abi"
@@ -98,12 +99,7 @@ func New(root *os.Root, rules Rules) *Dir {
 }
 
 func among(info fs.FileInfo, list []fs.FileInfo) bool {
-	for _, other := range list {
-		if os.SameFile(info, other) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(other fs.FileInfo) bool { return os.SameFile(info, other) })
 }
 
 // location is a name in an open directory.

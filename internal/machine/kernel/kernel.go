@@ -240,9 +240,7 @@ func (k *Kernel) Process(pid int) *Process {
 // it is the cause of the main process's context.
 func (k *Kernel) Fail(err error) {
 	k.mu.Lock()
-	if k.failure == nil {
-		k.failure = err
-	}
+	k.failure = cmp.Or(k.failure, err)
 	err = k.failure
 	main := k.processes[firstPID]
 	k.mu.Unlock()

@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -122,9 +123,7 @@ func (p *Process) Name() string {
 
 // Start starts a child. Its error wraps an [abi.Errno].
 func (p *Process) Start(e Exec) (*Process, error) {
-	if e.Dir == "" {
-		e.Dir = p.Dir
-	}
+	e.Dir = cmp.Or(e.Dir, p.Dir)
 	if e.Program == nil {
 		if err := p.k.resolve(&e); err != nil {
 			return nil, err
@@ -267,9 +266,7 @@ func (p *Process) guarded(ctx context.Context, program Program) (code int, err e
 // Replace makes the process go on with another program when its own has
 // returned, which has to be soon. Files that e has not are closed.
 func (p *Process) Replace(e Exec) error {
-	if e.Dir == "" {
-		e.Dir = p.Dir
-	}
+	e.Dir = cmp.Or(e.Dir, p.Dir)
 	if e.Program == nil {
 		if err := p.k.resolve(&e); err != nil {
 			return err

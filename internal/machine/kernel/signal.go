@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -115,9 +116,7 @@ func (p *Process) deliver(s Signal) {
 // end ends the process by a signal.
 func (p *Process) end(s Signal) {
 	p.mu.Lock()
-	if p.killed == 0 {
-		p.killed = s
-	}
+	p.killed = cmp.Or(p.killed, s)
 	p.mu.Unlock()
 	p.stop(&Killed{s})
 }
@@ -191,9 +190,7 @@ func (p *Process) SetGroup(pid, group int) abi.Errno {
 			return abi.ESRCH
 		}
 	}
-	if group == 0 {
-		group = t.pid
-	}
+	group = cmp.Or(group, t.pid)
 	if t.session == t.pid || t.session != p.session || group != t.pid && !k.hasGroupLocked(group, t.session) {
 		return abi.EPERM
 	}

@@ -1,6 +1,7 @@
 package glob
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -86,15 +87,6 @@ func (set *bracket) has(r rune, fold bool) bool {
 }
 
 func (set *bracket) holds(r rune) bool {
-	for _, x := range set.ranges {
-		if x[0] <= r && r <= x[1] {
-			return true
-		}
-	}
-	for _, is := range set.classes {
-		if is(r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(set.ranges, func(x [2]rune) bool { return x[0] <= r && r <= x[1] }) ||
+		slices.ContainsFunc(set.classes, func(is func(rune) bool) bool { return is(r) })
 }

@@ -1,6 +1,7 @@
 package regex
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
 	"strconv"
@@ -189,9 +190,7 @@ func (t *translator) repeat(op byte) error {
 		if strings.Trim(low+high, "0123456789") != "" || low == "" && !comma {
 			return errors.New(`Invalid content of \{\}`)
 		}
-		if low == "" {
-			low = "0"
-		}
+		low = cmp.Or(low, "0")
 		if a, _ := strconv.Atoi(low); high != "" {
 			if b, _ := strconv.Atoi(high); b < a {
 				return errors.New(`Invalid content of \{\}`)

@@ -170,10 +170,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 	if len(items) == 0 {
 		return
 	}
-	prompt := sh.vars.Get("PS3")
-	if prompt == "" {
-		prompt = "#? "
-	}
+	prompt := cmp.Or(sh.vars.Get("PS3"), "#? ")
 	for show := true; ; show = false {
 		if show {
 			sh.write(2, menu(items))

@@ -43,9 +43,7 @@ func (sh *shell) test(c *syntax.TestClause) {
 }
 
 func (t *tester) fail(err error) bool {
-	if t.err == nil {
-		t.err = err
-	}
+	t.err = cmp.Or(t.err, err)
 	return false
 }
 

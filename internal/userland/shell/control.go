@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -249,9 +250,7 @@ func caller(sh *shell, args []string) int {
 	if i > 0 {
 		name, file = sh.calls[i-1].name, sh.calls[i-1].source
 	}
-	if file == "" {
-		file = "NULL"
-	}
+	file = cmp.Or(file, "NULL")
 	if len(args) == 1 {
 		return sh.print("caller", fmt.Sprintf("%d %s\n", c.line, file))
 	}

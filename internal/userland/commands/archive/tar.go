@@ -4,6 +4,7 @@ package archive
 
 import (
 	"archive/tar"
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -246,10 +247,7 @@ func (t *tarRun) member(name string) string {
 		t.stripped = true
 		t.c.Errorf("Removing leading `%s' from member names", name[:len(name)-len(short)])
 	}
-	if short == "" {
-		short = "./"
-	}
-	return t.transformed(short)
+	return t.transformed(cmp.Or(short, "./"))
 }
 
 func (t *tarRun) add(name, dir string, depth int) {

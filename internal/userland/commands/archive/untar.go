@@ -2,6 +2,7 @@ package archive
 
 import (
 	"archive/tar"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -192,10 +193,7 @@ func (t *tarRun) inside(name string) (string, bool) {
 // throughLink reports whether a directory on the way to name, below root, is a
 // symbolic link that leads out of root.
 func throughLink(c *command.Call, root, name string) bool {
-	if root == "" {
-		root = "."
-	}
-	top := c.Real(root)
+	top := c.Real(cmp.Or(root, "."))
 	for at := range len(name) {
 		if name[at] != '/' {
 			continue

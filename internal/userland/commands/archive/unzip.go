@@ -2,6 +2,7 @@ package archive
 
 import (
 	"archive/zip"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -179,10 +180,7 @@ func (u *unzipRun) write(m *zip.File, data io.Reader, to string) error {
 		}
 		return c.FS.Symlink(string(target), nil, c.Abs(to)).Err()
 	}
-	perm := uint32(m.Mode().Perm())
-	if perm == 0 {
-		perm = 0o644
-	}
+	perm := cmp.Or(uint32(m.Mode().Perm()), 0o644)
 	f, err := c.OpenFile(to, abi.O_WRONLY|abi.O_CREAT|abi.O_TRUNC, perm)
 	if err != nil {
 		return err

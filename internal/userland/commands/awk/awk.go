@@ -4,6 +4,7 @@
 package awk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -221,10 +222,7 @@ func (r *run) run() int {
 func (r *run) where() string {
 	place := r.prog.source.place(r.place)
 	if fnr := r.globals[varFNR].v.num(); fnr > 0 {
-		name := r.globals[varFILENAME].v.str("")
-		if name == "" {
-			name = "-"
-		}
+		name := cmp.Or(r.globals[varFILENAME].v.str(""), "-")
 		place += fmt.Sprintf("(FILENAME=%s FNR=%d) ", name, int(fnr))
 	}
 	return place

@@ -2,6 +2,7 @@
 package bc
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -130,9 +131,7 @@ func (b *run) interpret() bool {
 		}
 		var went flow
 		err := b.c.Catch(func() { went = b.statement() })
-		if err == nil {
-			err = misplaced[went]
-		}
+		err = cmp.Or(err, misplaced[went])
 		switch {
 		case went == quit, errors.Is(err, errQuit), errors.Is(err, command.ErrStopped):
 			return false

@@ -1,6 +1,7 @@
 package bc
 
 import (
+	"cmp"
 	"math/big"
 	"strings"
 )
@@ -149,9 +150,7 @@ func (x num) base(base int) string {
 			reached.Mul(reached, b)
 		}
 	}
-	if out == "" {
-		out = "0"
-	}
+	out = cmp.Or(out, "0")
 	if x.n.Sign() < 0 {
 		out = "-" + out
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -29,9 +30,7 @@ func (c *Call) Start(ch Child) (*kernel.Process, error) {
 	if e.Env == nil {
 		e.Env = c.Process.Env
 	}
-	if e.Dir == "" {
-		e.Dir = c.Dir
-	}
+	e.Dir = cmp.Or(e.Dir, c.Dir)
 	if ch.Group {
 		e.Group = kernel.NewGroup
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -117,17 +118,9 @@ func (d *differ) dirs(a, b string, depth int) {
 		return m
 	}
 	left, right := list(a), list(b)
-	var names []string
-	for n := range left {
-		names = append(names, n)
-	}
-	for n := range right {
-		if _, both := left[n]; !both {
-			names = append(names, n)
-		}
-	}
-	slices.Sort(names)
-	for _, n := range names {
+	all := maps.Clone(left)
+	maps.Copy(all, right)
+	for _, n := range slices.Sorted(maps.Keys(all)) {
 		if d.c.Stopped() {
 			return
 		}

@@ -1,6 +1,7 @@
 package file
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -234,9 +235,7 @@ func (l *lister) stamp(st *abi.Stat) string {
 // ModeString is a mode as "drwxr-xr-x".
 func ModeString(mode uint32) string {
 	kind := map[uint32]byte{abi.S_IFDIR: 'd', abi.S_IFLNK: 'l', abi.S_IFIFO: 'p', abi.S_IFCHR: 'c', abi.S_IFBLK: 'b', abi.S_IFSOCK: 's'}[mode&abi.S_IFMT]
-	if kind == 0 {
-		kind = '-'
-	}
+	kind = cmp.Or(kind, '-')
 	b := []byte("?rwxrwxrwx")
 	b[0] = kind
 	for i := range 9 {

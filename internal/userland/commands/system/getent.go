@@ -2,6 +2,7 @@ package system
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"coderunner/internal/userland/commands/command"
@@ -50,12 +51,7 @@ func Getent(c *command.Call) int {
 // names reports whether a line is that of a name, an id or an address.
 func names(line, separator, key string) bool {
 	if separator == "" {
-		for _, field := range strings.Fields(line) {
-			if field == key {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(strings.Fields(line), key)
 	}
 	fields := strings.Split(line, separator)
 	return fields[0] == key || len(fields) > 2 && fields[2] == key

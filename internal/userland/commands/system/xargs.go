@@ -1,6 +1,7 @@
 package system
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -63,10 +64,7 @@ func (x *xargsRun) exclusive() {
 	full := map[string]string{"I": "--replace/-I/-i", "n": "--max-args/-n", "L": "-L"}
 	before := ""
 	for _, p := range x.o.Set {
-		name := map[string]string{"i": "I", "l": "L"}[p.Name]
-		if name == "" {
-			name = p.Name
-		}
+		name := cmp.Or(map[string]string{"i": "I", "l": "L"}[p.Name], p.Name)
 		if long[name] == "" || name == "n" && before == "I" && x.most == 1 {
 			continue
 		}

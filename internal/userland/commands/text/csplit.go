@@ -30,10 +30,7 @@ func Csplit(c *command.Call) int {
 	}
 	s := &csplitter{c: c, o: o, lines: lines}
 	err = c.Catch(func() { s.split(o.Args[1:]) })
-	if e := c.Catch(func() { s.piece(len(lines)) }); err == nil {
-		err = e
-	}
-	if err == nil {
+	if err = cmp.Or(err, c.Catch(func() { s.piece(len(lines)) })); err == nil {
 		return c.Status
 	}
 	if !o.On("k") {

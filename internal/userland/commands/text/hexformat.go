@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"encoding/binary"
 	"io"
 	"math"
@@ -108,14 +109,10 @@ func (u *hexUnit) split(c *command.Call, format string, each int) {
 			}
 			p.format = "%" + flags + width + precision + "s"
 		case strings.Contains("feEgG", verb):
-			if p.length == 0 {
-				p.length = 8
-			}
+			p.length = cmp.Or(p.length, 8)
 			p.format = "%" + flags + width + precision + verb
 		default:
-			if p.length == 0 {
-				p.length = 4
-			}
+			p.length = cmp.Or(p.length, 4)
 			p.format = "%" + flags + width + precision + strings.NewReplacer("i", "d", "u", "d").Replace(verb)
 		}
 		if p.length != 0 && !strings.Contains("fegEG", verb) && verb != "s" && verb[0] != '_' && verb != "c" && p.length != 1 && p.length != 2 && p.length != 4 && p.length != 8 {

@@ -2,6 +2,7 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -208,8 +209,5 @@ func (j *joiner) print(a, b []string) {
 		}
 	}
 	sep := j.tab
-	if sep == "" {
-		sep = " "
-	}
-	j.c.Printf("%s%c", strings.Join(row, sep), command.LineEnd(j.o.On("z")))
+	j.c.Printf("%s%c", strings.Join(row, cmp.Or(sep, " ")), command.LineEnd(j.o.On("z")))
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/tls"
@@ -106,10 +107,7 @@ func (r *curlRun) receive(res *http.Response, index int) int {
 		}
 	}
 	n, err := io.Copy(out, c.Guarded(body))
-	if e := done(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err = cmp.Or(err, done()); err != nil {
 		if errors.Is(err, abi.ENOSPC) || errors.Is(err, abi.EPIPE) {
 			return r.fail(23, "Failure writing output to destination")
 		}

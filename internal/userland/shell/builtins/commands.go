@@ -196,9 +196,7 @@ func getopts(sh Shell, args []string) int {
 		list = args[3:]
 	}
 	index, _ := strconv.Atoi(sh.Vars().Get("OPTIND"))
-	if index < 1 {
-		index = 1
-	}
+	index = max(index, 1)
 	if sh.State().getopts.index != index {
 		sh.State().getopts.at = 0
 	}

@@ -1,6 +1,7 @@
 package builtins
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -296,8 +297,5 @@ func (f *formatter) time(format string) string {
 	case err != nil:
 		f.fail("%s: invalid number", s)
 	}
-	if format == "" {
-		format = "%X"
-	}
-	return clock.Format(format, at.In(clock.Zone(f.sh.Vars().Get("TZ"))))
+	return clock.Format(cmp.Or(format, "%X"), at.In(clock.Zone(f.sh.Vars().Get("TZ"))))
 }

@@ -1,6 +1,7 @@
 package builtins
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -184,10 +185,7 @@ func byteReader(sh Shell, ctx context.Context, fd int) func() (byte, error) {
 		if n == 1 {
 			return one[0], nil
 		}
-		if err == nil {
-			err = io.EOF
-		}
-		return 0, err
+		return 0, cmp.Or(err, io.EOF)
 	}
 }
 

@@ -1,6 +1,7 @@
 package expand
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -36,9 +37,7 @@ type builder struct {
 }
 
 func (b *builder) fail(err error) {
-	if b.err == nil {
-		b.err = err
-	}
+	b.err = cmp.Or(b.err, err)
 }
 
 // Fields expands the words of a command: braces, parameters, commands, splitting

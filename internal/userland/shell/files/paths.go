@@ -13,9 +13,7 @@ import (
 
 // List returns the entries of a directory, in the order of their names.
 func (fl *Files) List(ctx context.Context, dir string) []abi.Dirent {
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	f, e := fl.Open(ctx, dir, abi.O_RDONLY|abi.O_DIRECTORY, 0)
 	if e != abi.OK {
 		return nil

@@ -1,6 +1,7 @@
 package vars
 
 import (
+	"cmp"
 	"coderunner/internal/userland/shell/quote"
 	"strconv"
 	"strings"
@@ -28,10 +29,7 @@ func (v *Variable) Letters() string {
 
 // Declaration returns the command that makes a variable. whole is for ${x[@]@A}.
 func (v *Variable) Declaration(name string, whole bool) string {
-	flags := v.Letters()
-	if flags == "" {
-		flags = "-"
-	}
+	flags := cmp.Or(v.Letters(), "-")
 	head := "declare -" + flags + " " + name
 	switch {
 	case !v.IsSet:
