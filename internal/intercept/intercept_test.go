@@ -297,7 +297,7 @@ func TestBadRecordings(t *testing.T) {
 	if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Truncate(name, maxFile+1)); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{name: "too long", os.DevNull: "not a regular file", t.TempDir(): "not a regular file", name + "x": "not exist"} {
+	for name, want := range map[string]string{name: "too long", os.DevNull: "not a regular file", t.TempDir(): "not a regular file", name + "x": "read the recording"} {
 		if err := (&Interceptor{}).Replay(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}

@@ -33,8 +33,8 @@ var ofGo = slices.Concat(oldOfGo, []uint32{
 	unix.SYS_SENDMSG, unix.SYS_RECVMSG, unix.SYS_SENDTO, unix.SYS_RECVFROM, unix.SYS_SHUTDOWN, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT,
 })
 
-// byDescriptor are the attributes of an open file, by no name: with Spec.Attributes.
-var byDescriptor = []uint32{unix.SYS_FCHMOD, unix.SYS_FCHOWN, unix.SYS_MKNODAT}
+// byDescriptor change the mode and the owner of an open file, which may be one to read.
+var byDescriptor = []uint32{unix.SYS_FCHMOD, unix.SYS_FCHOWN}
 
 // pagemapScan is PAGEMAP_SCAN, by which the pages are found that a program has written.
 const pagemapScan = 0xc0606610
@@ -44,7 +44,7 @@ const pagemapScan = 0xc0606610
 func (p *program) onlyGo(s Spec) {
 	numbers := ofGo
 	if s.Attributes {
-		numbers = slices.Concat(numbers, attributes, byDescriptor)
+		numbers = slices.Concat(numbers, attributes, byDescriptor, []uint32{unix.SYS_MKNODAT})
 	}
 	for _, number := range numbers {
 		p.when(number, 1)

@@ -127,7 +127,7 @@ func filterProgram(server int, reach reach, started, supervised bool, s Spec) pr
 func (p *program) onlyThreads(s Spec) {
 	numbers := afterStart
 	if !s.Attributes {
-		numbers = slices.Concat(numbers, attributes)
+		numbers = slices.Concat(numbers, attributes, byDescriptor)
 	}
 	for _, number := range numbers {
 		if s.SharedMemory && number == unix.SYS_MEMFD_CREATE {

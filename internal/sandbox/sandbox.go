@@ -45,8 +45,8 @@ type Spec struct {
 	// SharedMemory allows memory that RLIMIT_DATA does not count (memfd_create): for a process
 	// whose memory is watched.
 	SharedMemory bool
-	// Attributes allows the system calls that change the modes, owners and times of files by
-	// their names, and watch directories. Landlock does not keep them to Write and Read, only
+	// Attributes allows the system calls that change the modes, owners and times of files, and
+	// watch directories. Landlock does not keep them to Write and Read, only
 	// the rights of the user do.
 	Attributes bool
 	// OnlyGo allows no system calls but those that a Go program without cgo needs, none of which

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"coderunner/pyodide/codestore"
 )
@@ -16,32 +17,22 @@ func (w *worker) compile(ctx context.Context, c compile) error {
 	if err != nil || !filepath.IsLocal(rel) || w.p.o.Compile == nil {
 		return errors.New("a library is compiled in the worker's directory")
 	}
-	root, err := os.OpenRoot(w.written()) // which no link leads out of
-	if err != nil {
-		return err
-	}
-	defer root.Close()
 	dir, err := w.p.o.Cache.TempDir("compile-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := copyFile(func() (*os.File, error) { return root.Open(filepath.Join(rel, "library")) }, func() (*os.File, error) {
-		return os.OpenFile(filepath.Join(dir, "library"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	}, maxLibrary); err != nil {
-		return err
-	}
-	if err := w.p.o.Compile(ctx, dir, c.Memory); err != nil {
-		return err
-	}
-	for _, name := range []string{codestore.StubFile, codestore.CodeFile} {
-		if err := copyFile(func() (*os.File, error) { return os.Open(filepath.Join(dir, name)) }, func() (*os.File, error) {
-			return root.OpenFile(filepath.Join(rel, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		}, maxCode); err != nil {
+	return inRoots(w.written(), dir, func(theirs, ours *os.Root) error {
+		if err := copyFile(theirs, filepath.Join(rel, "library"), ours, "library", maxLibrary); err != nil {
 			return err
 		}
-	}
-	return nil
+		if err := w.p.o.Compile(ctx, dir, c.Memory); err != nil {
+			return err
+		}
+		return errors.Join(
+			copyFile(ours, codestore.StubFile, theirs, filepath.Join(rel, codestore.StubFile), maxCode),
+			copyFile(ours, codestore.CodeFile, theirs, filepath.Join(rel, codestore.CodeFile), maxCode))
+	})
 }
 
 // Bounds of libraries and of their machine code, in bytes.
@@ -50,22 +41,37 @@ const (
 	maxCode    = 2 << 30
 )
 
-// copyFile copies a regular file of at most limit bytes.
-func copyFile(open, create func() (*os.File, error), limit int64) (err error) {
-	from, err := open()
+// inRoots calls f with two directories, which no link that a worker makes there leads out of.
+func inRoots(a, b string, f func(a, b *os.Root) error) error {
+	x, err := os.OpenRoot(a)
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	if info, err := from.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > limit {
+	defer x.Close()
+	y, err := os.OpenRoot(b)
+	if err != nil {
+		return err
+	}
+	defer y.Close()
+	return f(x, y)
+}
+
+// copyFile copies a regular file of at most limit bytes to a new one.
+func copyFile(in *os.Root, from string, out *os.Root, to string, limit int64) error {
+	f, err := in.OpenFile(from, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a named pipe does not wait for a writer
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > limit {
 		return errors.Join(err, errors.New("it is no file, or too large"))
 	}
-	to, err := create()
+	w, err := out.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(to, io.LimitReader(from, limit))
-	return errors.Join(err, to.Close())
+	_, err = io.Copy(w, io.LimitReader(f, limit))
+	return errors.Join(err, w.Close())
 }
 
 // linkOrCopy gives a file another name, or makes a copy where that is not possible.
@@ -73,16 +79,7 @@ func linkOrCopy(from, to string) error {
 	if os.Link(from, to) == nil {
 		return nil
 	}
-	return copyFile(func() (*os.File, error) { return os.Open(from) }, func() (*os.File, error) {
-		return os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)
-	}, maxCode)
-}
-
-// moveFile moves a regular file, to another disk if need be.
-func moveFile(from, to string) error {
-	if os.Rename(from, to) == nil {
-		return nil
-	}
-	_ = os.Remove(to) // as a rename does
-	return linkOrCopy(from, to)
+	return inRoots(filepath.Dir(from), filepath.Dir(to), func(in, out *os.Root) error {
+		return copyFile(in, filepath.Base(from), out, filepath.Base(to), maxCode)
+	})
 }

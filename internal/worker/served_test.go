@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -206,5 +207,42 @@ func TestSavedIsGone(t *testing.T) {
 	o, err := s.outcome(&outcome{Outcome: runners.Outcome{Status: runners.Succeeded, Continued: &runners.Continued{Kept: true}}})
 	if err != nil || o.Status != runners.Crashed || o.Continued == nil || !o.Continued.Gone || o.Continued.Kept {
 		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// TestSavedLinks has a worker put links in the place of what a session saves: no file of the host
+// is moved or read.
+func TestSavedLinks(t *testing.T) {
+	secret := t.TempDir()
+	if err := os.WriteFile(filepath.Join(secret, "memory"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, plant := range map[string]func(dir string) error{
+		"directory": func(dir string) error { return errors.Join(os.Remove(dir), os.Symlink(secret, dir)) },
+		"file": func(dir string) error {
+			return os.Symlink(filepath.Join(secret, "memory"), filepath.Join(dir, "memory"))
+		},
+		"name": func(dir string) error { return os.WriteFile(filepath.Join(dir, "evil"), nil, 0o600) },
+		"pipe": func(dir string) error { return exec.Command("mkfifo", filepath.Join(dir, "layer")).Run() },
+	} {
+		w := &worker{dir: t.TempDir()}
+		s := &served{w: w, dir: filepath.Join(w.written(), "session-1"), req: runners.Request{Session: &runners.Session{Save: t.TempDir()}}}
+		if err := errors.Join(os.MkdirAll(s.dir, 0o700), plant(s.dir)); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{"memory", "layer"} { // as onto another disk
+			err := inRoots(w.written(), t.TempDir(), func(in, out *os.Root) error { return copyFile(in, "session-1/"+file, out, file, 1<<20) })
+			if err == nil {
+				t.Errorf("%s: %s is copied", name, file)
+			}
+		}
+		err := s.takeSaved()
+		list, _ := os.ReadDir(s.req.Session.Save)
+		if err == nil && (len(list) != 1 || list[0].Type().IsRegular()) { // the session refuses such a file
+			t.Errorf("%s: %v", name, list)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(secret, "memory")); string(b) != "secret" {
+		t.Errorf("the file is %q, %v", b, err)
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"coderunner/cache"
@@ -102,22 +104,45 @@ func (s *served) leave(ctx context.Context, x *runners.Session, own runners.File
 	return left.All, err
 }
 
-// takeSaved moves what the worker has written to where the session wants it.
+// takeSaved moves what the worker has written to where the session wants it. Native code in the
+// worker's place may change it meanwhile: no link there is followed, and the session takes regular
+// files only.
 func (s *served) takeSaved() error {
 	if s.dir == "" {
 		return nil
 	}
-	list, err := os.ReadDir(s.dir)
+	err := inRoots(s.w.written(), s.req.Session.Save, func(theirs, ours *os.Root) error {
+		rel := filepath.Base(s.dir)
+		dir, err := theirs.Open(rel)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		at := s.dir
+		if runtime.GOOS == "linux" { // the path may lead elsewhere by now
+			at = fmt.Sprintf("/proc/self/fd/%d", dir.Fd())
+		}
+		list, err := dir.ReadDir(len(savedNames) + 1)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		for _, e := range list {
+			name := e.Name()
+			if !slices.Contains(savedNames, name) {
+				return fmt.Errorf("a session saves no %.100q", name)
+			}
+			if os.Rename(filepath.Join(at, name), filepath.Join(ours.Name(), name)) == nil {
+				continue
+			}
+			_ = ours.Remove(name) // as a rename does; the session is on another disk
+			if err := copyFile(theirs, filepath.Join(rel, name), ours, name, maxCode); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		return fmt.Errorf("take what a session has saved: %w", err)
-	}
-	for _, e := range list {
-		if !e.Type().IsRegular() || !slices.Contains(savedNames, e.Name()) {
-			return fmt.Errorf("a session saves no %.100q", e.Name())
-		}
-		if err := moveFile(filepath.Join(s.dir, e.Name()), filepath.Join(s.req.Session.Save, e.Name())); err != nil {
-			return fmt.Errorf("take what a session has saved: %w", err)
-		}
 	}
 	return nil
 }

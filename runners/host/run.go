@@ -107,7 +107,7 @@ func (r *Runner) command(dir, work, main string, req runners.Request) process.Co
 			"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + work, "PWD=" + work, "TMPDIR=" + filepath.Join(dir, "tmp"),
 			"LANG=C.UTF-8", "USER=user", "LOGNAME=user",
 		},
-		Spec:   &sandbox.Spec{Execute: []string{r.binary}, Read: libraries(r.binary), Write: []string{dir}, Attributes: true},
+		Spec:   &sandbox.Spec{Execute: []string{r.binary}, Read: libraries(r.binary), Write: []string{dir}},
 		Merged: req.Stdout != nil && req.Stdout == req.Stderr,
 		Group:  true,
 	}

@@ -32,8 +32,9 @@ import (
 
 // Bounds of what the other side may send.
 const (
-	MaxBody    = 128 << 20 // bytes of a frame
-	maxServing = 256       // calls that it waits for
+	MaxBody    = 128 << 20   // bytes of a frame
+	maxServing = 256         // calls that it waits for
+	maxServed  = 2 * MaxBody // bytes of their arguments
 )
 
 const headerSize = 12
@@ -79,6 +80,7 @@ type Conn struct {
 	next    uint32
 	waiting map[uint32]chan reply
 	serving map[uint32]context.CancelFunc
+	served  int // bytes of the arguments of these
 	closed  bool
 
 	room    chan struct{} // a token for each call that is served
@@ -302,7 +304,7 @@ func (c *Conn) take(kind, method uint8, id uint32, body []byte, file *os.File) b
 	return true
 }
 
-// serve answers a call in the background. It reports false if there are too many.
+// serve answers a call in the background. It reports false if there are too many, or too large ones.
 func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 	select {
 	case c.room <- struct{}{}:
@@ -311,12 +313,13 @@ func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.mu.Lock()
-	_, again := c.serving[id]
-	if !again {
+	_, bad := c.serving[id]
+	if bad = bad || c.served+len(body) > maxServed; !bad {
 		c.serving[id] = cancel
+		c.served += len(body)
 	}
 	c.mu.Unlock()
-	if again {
+	if bad {
 		cancel()
 		return false
 	}
@@ -324,6 +327,7 @@ func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 		result, file, err := c.o.Serve(ctx, method, body)
 		c.mu.Lock()
 		delete(c.serving, id)
+		c.served -= len(body)
 		c.mu.Unlock()
 		cancel()
 		<-c.room

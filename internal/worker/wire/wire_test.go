@@ -108,6 +108,14 @@ func TestTooMany(t *testing.T) {
 		go func() { _, _ = x.Call(t.Context(), 3, nil, nil) }()
 	}
 	<-y.Done()
+	if testing.Short() {
+		return // what follows is 270 MB
+	}
+	x, y = pair(t, options(t), options(t))
+	for range 3 {
+		go func() { _, _ = x.Call(t.Context(), 3, Raw(make([]byte, MaxBody/10*7)), nil) }()
+	}
+	<-y.Done()
 }
 
 // frame returns a frame with a length of its own.
