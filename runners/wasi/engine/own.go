@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/preview1"
 	"coderunner/internal/recent"
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/wasmbin"
-	"coderunner/runners/wasi/preview1"
 )
 
 // Bounds of a module that a program brings: compiling takes memory that grows faster than
