@@ -83,7 +83,8 @@ const imports = `
 	pyodide/codestore: internal/procdir pyodide/relayout pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/dylink/dylinktest: pyodide/wasmbin
-	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack pyodide/emscripten/layout pyodide/hostfn
+	internal/preview1: internal/machine/abi internal/machine/kernel internal/machine/memfs pyodide/hostfn
+	pyodide/emscripten: internal/machine/abi internal/machine/memfs internal/machine/netstack internal/preview1 pyodide/emscripten/layout pyodide/hostfn
 	pyodide/emscripten/layout: internal/machine/abi
 	pyodide/gofunc:
 	pyodide/hashlib:
@@ -177,15 +178,14 @@ const imports = `
 	runners/toolbox: runners
 	runners/wasi: internal/machine/kernel internal/machine/memfs runners runners/bash runners/wasi/clang runners/wasi/engine runners/wasi/guest runners/wasi/module runners/wasi/perl runners/wasi/php runners/wasi/quickjs runners/wasi/ruby runners/wasi/sql
 	runners/wasi/clang: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent internal/versions runners runners/wasi/engine runners/wasi/guest
-	runners/wasi/engine: internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent pyodide pyodide/codestore pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners runners/wasi/preview1
-	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs runners runners/wasi/engine runners/wasi/preview1
+	runners/wasi/engine: internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 internal/recent pyodide pyodide/codestore pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners
+	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 runners runners/wasi/engine
 	runners/wasi/module: internal/machine/abi internal/machine/kernel runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/perl: internal/lazyregexp internal/machine/abi internal/machine/memfs internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/php: internal/machine/memfs internal/versions runners runners/wasi/engine runners/wasi/guest
-	runners/wasi/quickjs: internal/machine/abi internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest runners/wasi/preview1
+	runners/wasi/quickjs: internal/machine/abi internal/preview1 internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/ruby: internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/sql: internal/machine/memfs runners runners/wasi/guest
-	runners/wasi/preview1: internal/machine/abi internal/machine/kernel internal/machine/memfs pyodide/hostfn
 
 	# what serves them
 	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/project internal/repl internal/server internal/server/queue internal/session internal/stdin internal/sysmem internal/tools internal/tools/config internal/worker runners runners/python/encoding

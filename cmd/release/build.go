@@ -61,7 +61,7 @@ const (
 		./cmd/... ./cache/... ./internal/... ./runners/... ./pyodide ./pyodide/dylink ./pyodide/tlsbio ./pyodide/jsffi ./pyodide/gofunc ./pyodide/libffi`
 	hot = `./internal/machine/... ./internal/userland/glob ./internal/userland/printf ./internal/userland/regex ./internal/userland/shell/...
 		./internal/userland/commands/awk ./internal/userland/commands/command ./internal/userland/commands/diff ./internal/userland/commands/jq
-		./internal/userland/commands/sed ./internal/userland/commands/text ./runners/deno/jsparse ./runners/wasi/engine ./runners/wasi/preview1`
+		./internal/userland/commands/sed ./internal/userland/commands/text ./runners/deno/jsparse ./runners/wasi/engine ./internal/preview1`
 )
 
 // sizeFlags are the flags for cold and hot.

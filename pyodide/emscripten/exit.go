@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/preview1"
 )
 
 // Exit is the end that the program asked for.
@@ -23,10 +24,7 @@ type OutputError = memfs.OutputError
 
 // Stopped is the end of a program whose context was done while it waited in a
 // host function. Err is the context's cause.
-type Stopped struct{ Err error }
-
-func (e *Stopped) Error() string { return "stopped: " + e.Err.Error() }
-func (e *Stopped) Unwrap() error { return e.Err }
+type Stopped = preview1.Stopped
 
 // stop ends a program whose context is done.
-func stop(ctx context.Context) { panic(&Stopped{context.Cause(ctx)}) }
+func stop(ctx context.Context) { panic(&Stopped{Err: context.Cause(ctx)}) }

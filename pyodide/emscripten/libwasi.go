@@ -5,84 +5,31 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/memfs"
+	"coderunner/internal/preview1"
 	"coderunner/pyodide/emscripten/layout"
 )
 
-// iovMax is IOV_MAX: more buffers are EINVAL.
-const iovMax = 1024
+// What bounds a vector and a call that moves bytes.
+const iovMax, transferMax, countMax = preview1.IovMax, preview1.TransferMax, preview1.CountMax
 
-// iovecs returns the buffers of a vector: argument iov is its address, n its
-// length. They are all checked before any is used.
+// iovecs returns the buffers of a vector: argument iov is its address, n its length.
 func (c call) iovecs(iov, n int) ([][]byte, abi.Errno) {
-	count := c.u32(n)
-	if count > iovMax {
-		return nil, abi.EINVAL
-	}
-	vector, ok := c.mem.Bytes(c.u32(iov), count*layout.IovecSize)
-	if !ok {
-		return nil, abi.EFAULT
-	}
-	bufs := make([][]byte, 0, count)
-	for ; len(vector) > 0; vector = vector[layout.IovecSize:] {
-		v := layout.DecodeIovec(vector)
-		if v.Len == 0 {
-			continue
-		}
-		b, ok := c.mem.Bytes(v.Base, v.Len)
-		if !ok {
-			return nil, abi.EFAULT
-		}
-		bufs = append(bufs, b)
-	}
-	return bufs, abi.OK
+	return preview1.Buffers(c.mem, c.u32(iov), c.u32(n))
 }
 
-// transferMax is how much is moved between two looks at the context: the
-// buffers of a vector may be the same memory many times over, so that one call
-// can ask for far more work than there is memory.
-const transferMax = 16 << 20
-
-// transfer moves bytes between a file and the buffers, one after the other,
-// until one is not filled. An error after the first byte is left for the next
-// call to find. Of a stream only one buffer is read into: the next could wait.
+// transfer moves bytes between a file and the buffers, one after the other.
 func (c call) transfer(f *memfs.File, bufs [][]byte, one step) (uint32, abi.Errno) {
-	stream := f.Node() == nil || f.Node().Type() != abi.S_IFREG
 	never := false // waits, as far as the guest is concerned
 	switch f.Stream().(type) {
 	case *memfs.Output, Immediate:
 		never = true
 	}
-	if len(bufs) == 0 {
-		_, errno := one(c.ctx, nil) // the descriptor must be good even so
-		return 0, errno
-	}
-	var total uint64
-	for _, b := range bufs {
-		for len(b) > 0 {
-			part := b[:min(len(b), transferMax, int(countMax-total))]
-			if len(part) == 0 {
-				return uint32(total), abi.OK
-			}
-			n, errno := c.move(part, stream && !never, one)
-			total += uint64(n)
-			switch {
-			case errno != abi.OK && total == 0:
-				return 0, errno
-			case errno != abi.OK || n < len(part) || stream && !writable(f):
-				return uint32(total), abi.OK
-			}
-			b = b[n:]
-		}
-	}
-	return uint32(total), abi.OK
+	return preview1.Transfer(f, bufs, func(b []byte, stream bool) (int, abi.Errno) { return c.move(b, stream && !never, one) })
 }
 
 // Immediate is a stream whose calls return at once, but for what they do in
 // Process.Wait.
 type Immediate interface{ Immediate() }
-
-// countMax is the most that one call moves, as on Linux.
-const countMax = 0x7ffff000
 
 // move is one step of transfer, which may have to wait.
 func (c call) move(b []byte, waits bool, one step) (int, abi.Errno) {
@@ -94,10 +41,6 @@ func (c call) move(b []byte, waits bool, one step) (int, abi.Errno) {
 	}
 	return one(c.ctx, b)
 }
-
-// writable reports whether a stream is for writing, where all buffers are to go
-// out: a writer that got a short count tries again anyway.
-func writable(f *memfs.File) bool { return f.Flags()&3 == abi.O_WRONLY }
 
 // step is one step of a transfer.
 type step func(context.Context, []byte) (int, abi.Errno)

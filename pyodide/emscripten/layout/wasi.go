@@ -1,20 +1,5 @@
 package layout
 
-// IovecSize is the size of struct iovec and of WASI's iovec and ciovec:
-//
-//	 0      4     8
-//	| base | len |
-const IovecSize = 8
-
-// Iovec is a range of guest memory.
-type Iovec struct{ Base, Len uint32 }
-
-// DecodeIovec reads the first IovecSize bytes of b.
-func DecodeIovec(b []byte) Iovec {
-	_ = b[IovecSize-1]
-	return Iovec{le.Uint32(b), le.Uint32(b[4:])}
-}
-
 // WASI file types (__wasi_filetype_t).
 const (
 	FiletypeUnknown   uint8 = 0

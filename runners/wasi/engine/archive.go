@@ -56,8 +56,11 @@ func (e *Engine) Keep(ctx context.Context, key string, build func(ctx context.Co
 	if e.cfg.Fetch == nil {
 		return "", pyodide.ErrNotPrepared
 	}
-	return e.cfg.Files.File(ctx, "built", key, build)
+	return e.cfg.Files.File(ctx, builtKind, key, build)
 }
+
+// builtKind is the kind of what the cache keeps of programs.
+const builtKind = "built"
 
 // repack writes the files of a tar archive as a zip archive.
 func repack(w io.Writer, from string) (err error) {

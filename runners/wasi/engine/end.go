@@ -8,7 +8,7 @@ import (
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
-	"coderunner/runners/wasi/preview1"
+	"coderunner/internal/preview1"
 )
 
 // End is how a module ended.

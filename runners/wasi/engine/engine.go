@@ -33,13 +33,13 @@ import (
 	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/internal/fetch"
+	"coderunner/internal/preview1"
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 	"coderunner/runners"
-	"coderunner/runners/wasi/preview1"
 )
 
 // Module is a module of a language.

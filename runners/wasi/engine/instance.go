@@ -12,10 +12,10 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/preview1"
 	"coderunner/pyodide/hostfn"
 	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/rewrite"
-	"coderunner/runners/wasi/preview1"
 )
 
 // Instance is a module that runs as a process.

@@ -14,11 +14,12 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"coderunner/internal/machine/kernel"
+	"coderunner/internal/preview1"
 	"coderunner/internal/recent"
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
+	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
-	"coderunner/runners/wasi/preview1"
 )
 
 // Bounds of a module that a program brings: compiling takes memory that grows faster than
@@ -89,28 +90,41 @@ func (e *Engine) ownModules(ctx context.Context) (*own, error) {
 	return e.own, nil
 }
 
-// buildOwn compiles a module of a program.
+// buildOwn compiles a module of a program. The cache keeps what comes of it for later processes,
+// but not of a worker, which keeps nothing for others.
 func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte) (_ *Code, err error) {
 	if err := checkOwn(wasm); err != nil {
 		return nil, err
 	}
-	dir, err := l.TempDir()
+	build := func(ctx context.Context, dir string) error {
+		if err := e.build(ctx, dir, wasm, false); err != nil { // what can go wrong here is the module
+			return &BadModule{err.Error()}
+		}
+		return nil
+	}
+	var stubFile, codeFile string
+	if e.cfg.Fetch != nil {
+		key := fmt.Sprintf("module %s rewrite %s table %d", codestore.Digest(wasm), rewrite.Version, maxTable)
+		stubFile, codeFile, err = l.Get(ctx, e.cfg.Files, codestore.Kinds{Stub: builtKind, Code: builtKind + "-code"}, key, build)
+	} else {
+		var dir string
+		if dir, err = l.TempDir(); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+		stubFile, codeFile, err = filepath.Join(dir, codestore.StubFile), filepath.Join(dir, codestore.CodeFile), build(ctx, dir)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	err = e.build(ctx, dir, wasm, false)
-	if err != nil { // what can go wrong here is the module
-		return nil, &BadModule{err.Error()}
-	}
-	stub, unmap, err := pyodide.OpenStub(filepath.Join(dir, codestore.StubFile))
+	stub, unmap, err := pyodide.OpenStub(stubFile)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, unmap()) }()
 	const machineCode = 4 // times the module
 	c := &Code{loader: l, weight: machineCode * len(wasm)}
-	if c.compiled, err = l.Load(ctx, stub, filepath.Join(dir, codestore.CodeFile)); err != nil {
+	if c.compiled, err = l.Load(ctx, stub, codeFile); err != nil {
 		return nil, err
 	}
 	runtime.AddCleanup(c, func(m wazero.CompiledModule) { _ = m.Close(context.Background()) }, c.compiled) // it never fails

@@ -10,7 +10,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
-	"coderunner/runners/wasi/preview1"
+	"coderunner/internal/preview1"
 )
 
 // starter is the file by which interpreters start processes, which WASI has no call for. What

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"coderunner/internal/machine/abi"
+	"coderunner/internal/preview1"
 	"coderunner/pyodide/hostfn"
 	"coderunner/runners/wasi/engine"
 	"coderunner/runners/wasi/guest"
-	"coderunner/runners/wasi/preview1"
 )
 
 // imports are what the module wants besides WASI's functions.

@@ -2,7 +2,6 @@ package preview1
 
 import (
 	"context"
-	"crypto/rand"
 	"runtime"
 	"time"
 
@@ -10,31 +9,6 @@ import (
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
 )
-
-// sizes is args_sizes_get(*argc, *size) and environ_sizes_get, list args_get(**argv, *buf) and
-// environ_get: pointers to the strings, and the strings, each with a NUL.
-func (c call) sizes(list []string) abi.Errno {
-	size := 0
-	for _, s := range list {
-		size += len(s) + 1
-	}
-	c.put32(0, len(list))
-	return c.put32(1, size)
-}
-
-func (c call) list(list []string) abi.Errno {
-	const last = 1<<32 - 1 // the end of the largest memory there is
-	at, to := uint64(c.u32(0)), uint64(c.u32(1))
-	for _, s := range list {
-		if at > last || to > last {
-			return abi.EFAULT
-		}
-		le.PutUint32(c.bytes(uint32(at), 4), uint32(to))
-		copy(c.bytes(uint32(to), uint32(len(s)+1)), s+"\x00")
-		at, to = at+4, to+uint64(len(s))+1
-	}
-	return abi.OK
-}
 
 // clock returns what a clock shows.
 func (c call) clock(id uint32) time.Duration {
@@ -84,12 +58,7 @@ func schedYield(c call) abi.Errno {
 
 // randomGet is random_get(buf, n).
 func randomGet(c call) abi.Errno {
-	for b := c.to(0, c.u32(1)); len(b) > 0; {
-		n := min(len(b), 1<<20)
-		_, _ = rand.Read(b[:n]) // it never fails
-		b = b[n:]
-		c.check()
-	}
+	Random(c.to(0, c.u32(1)), c.check)
 	return abi.OK
 }
 

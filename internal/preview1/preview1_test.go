@@ -110,7 +110,7 @@ func TestCalls(t *testing.T) {
 		{"path_filestat_get", []uint64{wd, 0, a, 4, b}, "gone", abi.ENOENT, "?"},
 		{"fd_read", []uint64{0, a, 1, a + 8}, "\x00\x02\x00\x00\x05\x00\x00\x00", abi.OK, "typed?"},
 		{"fd_read", []uint64{0, a, 1, a + 8}, "\x00\x02\x00\x00\xff\xff\xff\xff", abi.EFAULT, "?"},
-		{"fd_read", []uint64{0, a, iovMax + 1, a + 8}, "", abi.EINVAL, "?"},
+		{"fd_read", []uint64{0, a, IovMax + 1, a + 8}, "", abi.EINVAL, "?"},
 		{"fd_read", []uint64{99, a, 1, a + 8}, "", abi.EBADF, "?"},
 		{"fd_renumber", []uint64{wd, 99}, "", abi.EBADF, "?"},
 		{"poll_oneoff", []uint64{a, b, 0, a}, "", abi.EINVAL, "?"},

@@ -22,10 +22,10 @@ func Rows() hostfn.Table {
 		return r
 	}
 	return hostfn.Table{
-		row("args_get", "ii:i", "argv buf", fn(func(c call) abi.Errno { return c.list(c.args) })),
-		row("args_sizes_get", "ii:i", "argc size", fn(func(c call) abi.Errno { return c.sizes(c.args) })),
-		row("environ_get", "ii:i", "environ buf", fn(func(c call) abi.Errno { return c.list(c.env) })),
-		row("environ_sizes_get", "ii:i", "count size", fn(func(c call) abi.Errno { return c.sizes(c.env) })),
+		row("args_get", "ii:i", "argv buf", fn(func(c call) abi.Errno { return PutList(c.mem, c.u32(0), c.u32(1), c.args) })),
+		row("args_sizes_get", "ii:i", "argc size", fn(func(c call) abi.Errno { return PutSizes(c.mem, c.u32(0), c.u32(1), c.args) })),
+		row("environ_get", "ii:i", "environ buf", fn(func(c call) abi.Errno { return PutList(c.mem, c.u32(0), c.u32(1), c.env) })),
+		row("environ_sizes_get", "ii:i", "count size", fn(func(c call) abi.Errno { return PutSizes(c.mem, c.u32(0), c.u32(1), c.env) })),
 		row("clock_res_get", "ii:i", "id resolution", fn(clockResGet)),
 		row("clock_time_get", "iji:i", "id precision time", fn(func(c call) abi.Errno { return c.put64(2, uint64(c.clock(c.u32(0)))) })),
 		partly(row("fd_advise", "ijji:i", "fd offset length advice", fn(fdAdvise)), "checked and not followed"),

@@ -1,6 +1,7 @@
 // Package preview1 implements WASI preview 1 on the machine: a module's imports are system
 // calls of one process of internal/machine, on its files, its clocks and its signals.
-// wazero's own implementation, which has the host's, is not used.
+// wazero's own implementation, which has the host's, is not used. Modules of runners/wasi have
+// all of it; CPython, whose functions are mostly Emscripten's, has vector.go's.
 //
 // A function of the table decodes its arguments, calls the machine and encodes the result;
 // fd.go, path.go and poll.go have those of these first words, host.go the others. Every

@@ -9,66 +9,26 @@ import (
 	"coderunner/internal/machine/memfs"
 )
 
-const (
-	iovMax    = 1024
-	iovecSize = 8
-	// transferMax is how much is moved between two looks at the context: the buffers of a
-	// vector may be the same memory many times.
-	transferMax = 16 << 20
-	countMax    = 0x7ffff000 // the most that one call moves
-)
-
 // step moves bytes between a file and a buffer.
 type step func(context.Context, []byte) (int, abi.Errno)
 
 // vectored moves bytes between a file and the buffers of the vector of arguments 1 and 2;
 // argument last is where the count goes.
 func (c call) vectored(last int, f *memfs.File, op step) abi.Errno {
-	n := c.u32(2)
-	if n > iovMax {
-		return abi.EINVAL
-	}
-	vector, count := c.to(1, n*iovecSize), c.to(last, 4)
-	var bufs [][]byte
-	for ; len(vector) > 0; vector = vector[iovecSize:] {
-		if b := c.bytes(le.Uint32(vector), le.Uint32(vector[4:])); len(b) > 0 {
-			bufs = append(bufs, b)
+	bufs, errno := Buffers(c.mem, c.u32(1), c.u32(2))
+	c.must(errno)
+	count := c.to(last, 4)
+	n, errno := Transfer(f, bufs, func(b []byte, stream bool) (n int, errno abi.Errno) {
+		if stream {
+			return c.waiting(func(ctx context.Context) (int, abi.Errno) { return op(ctx, b) })
 		}
-	}
-	if bufs == nil {
-		bufs = [][]byte{nil} // the descriptor must be good even so
-	}
-	le.PutUint32(count, c.transfer(f, bufs, op))
+		n, errno = op(c.ctx, b)
+		c.check()
+		return n, errno
+	})
+	c.must(errno)
+	le.PutUint32(count, n)
 	return abi.OK
-}
-
-// transfer moves bytes until a buffer is not filled. An error after the first byte is left
-// for the next call to find; of a stream only one buffer is read into, for the next may wait.
-func (c call) transfer(f *memfs.File, bufs [][]byte, op step) (total uint32) {
-	regular := f.Node() != nil && f.Node().Type() == abi.S_IFREG
-	for _, b := range bufs {
-		for {
-			part := b[:min(len(b), transferMax, int(countMax-total))]
-			var n int
-			var errno abi.Errno
-			if regular {
-				n, errno = op(c.ctx, part)
-				c.check()
-			} else {
-				n, errno = c.waiting(func(ctx context.Context) (int, abi.Errno) { return op(ctx, part) })
-			}
-			if total += uint32(n); total == 0 {
-				c.must(errno)
-			}
-			if errno != abi.OK || n < len(part) || total == countMax || !regular && f.Flags()&3 != abi.O_WRONLY {
-				return total
-			}
-			if b = b[n:]; len(b) == 0 {
-				break
-			}
-		}
-	}
-	return total
 }
 
 // fdRead is fd_read(fd, *iovec, n, *count), fdWrite fd_write of the same.
