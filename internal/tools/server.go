@@ -155,12 +155,7 @@ func (s *server) find(ctx context.Context, name string) (*tool, error) {
 	if i >= 0 {
 		return s.learned(all[i]), nil
 	}
-	var list []runners.Tool
-	for _, t := range all {
-		if t.decision != gate.Deny {
-			list = append(list, t.Tool)
-		}
-	}
+	list, _ := s.list(ctx) // as all were
 	text := fmt.Sprintf("%s has no tool %q", s.name, runners.Clip(name, 100))
 	if similar := catalog.Search(list, name); len(similar) > 0 {
 		text += "; did you mean " + similar[0].Name + "?"

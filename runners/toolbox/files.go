@@ -28,14 +28,14 @@ func (f files) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return open{bytes.NewReader(text), info{name, int64(len(text))}}, nil
+	return open{bytes.NewReader(text), info{f, name}}, nil
 }
 
 // ReadDir implements fs.ReadDirFS.
 func (f files) ReadDir(string) (list []fs.DirEntry, err error) {
 	for _, server := range f.box().Servers() {
 		for ending := range comments {
-			list = append(list, entry{f, server + ending})
+			list = append(list, fs.FileInfoToDirEntry(info{f, server + ending}))
 		}
 	}
 	return list, nil
@@ -55,21 +55,6 @@ func (f files) text(name string) ([]byte, error) {
 	return []byte(value.(string)), nil
 }
 
-// entry is a file of the directory.
-type entry struct {
-	files files
-	name  string
-}
-
-func (e entry) Name() string    { return e.name }
-func (entry) IsDir() bool       { return false }
-func (entry) Type() fs.FileMode { return 0 }
-
-func (e entry) Info() (fs.FileInfo, error) {
-	text, err := e.files.text(e.name)
-	return info{e.name, int64(len(text))}, err
-}
-
 // open is an open file.
 type open struct {
 	*bytes.Reader
@@ -79,15 +64,18 @@ type open struct {
 func (o open) Stat() (fs.FileInfo, error) { return o.info, nil }
 func (open) Close() error                 { return nil }
 
-// info describes a file.
+// info describes a file, whose size is that of its text when it is asked for.
 type info struct {
-	name string
-	size int64
+	files files
+	name  string
 }
 
 func (i info) Name() string     { return i.name }
-func (i info) Size() int64      { return i.size }
 func (info) Mode() fs.FileMode  { return 0o444 }
 func (info) ModTime() time.Time { return time.Time{} }
 func (info) IsDir() bool        { return false }
 func (info) Sys() any           { return nil }
+func (i info) Size() int64 {
+	text, _ := i.files.text(i.name) // a file that is gone has none
+	return int64(len(text))
+}

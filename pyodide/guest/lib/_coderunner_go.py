@@ -132,8 +132,8 @@ def slot():
     return _slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_AT_ONCE))
 
 
-def in_thread(work, *args):
-    """Returns a future of what work returns in a thread."""
+def in_thread(work, *args, daemon=False):
+    """Returns a future of what work returns in a thread, which ends with the program if it is a daemon."""
     loop = asyncio.get_running_loop()
     future = loop.create_future()
 
@@ -147,5 +147,5 @@ def in_thread(work, *args):
         except RuntimeError:  # the loop was closed: the call has been cancelled
             pass
 
-    threading.Thread(target=run, daemon=True).start()
+    threading.Thread(target=run, daemon=daemon).start()
     return future

@@ -214,7 +214,7 @@ async def _awaited(query):
     async with slot():
         query["key"] = f"{os.getpid()} {next(_keys)}"
         try:
-            return await in_thread(_ask, query)
+            return await in_thread(_ask, query, daemon=True)
         except asyncio.CancelledError:
             call("tools", {"op": "cancel", "key": query["key"]})
             raise
