@@ -33,11 +33,11 @@ func TestOptionalPackages(t *testing.T) {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
 		w := tar.NewWriter(z)
-		for file, text := range map[string]string{"package.json": fmt.Sprintf(`{"name":%q,"version":"1.0.0","main":"a.js",%s}`, name, packages[name]), "a.js": script} {
-			if err := w.WriteHeader(&tar.Header{Name: "package/" + file, Mode: 0o600, Size: int64(len(text))}); err != nil {
+		for _, file := range [][2]string{{"package.json", fmt.Sprintf(`{"name":%q,"version":"1.0.0","main":"a.js",%s}`, name, packages[name])}, {"a.js", script}} {
+			if err := w.WriteHeader(&tar.Header{Name: "package/" + file[0], Mode: 0o600, Size: int64(len(file[1]))}); err != nil {
 				t.Error(err)
 			}
-			fmt.Fprint(w, text)
+			fmt.Fprint(w, file[1])
 		}
 		w.Close()
 		z.Close()

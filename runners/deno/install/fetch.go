@@ -24,7 +24,7 @@ func (i *Installation) fetch(ctx context.Context, dir string, locked, frozen boo
 	if locked {
 		c.lock = filepath.Join(dir, process.LockName)
 	}
-	if c.manifest = len(i.Overrides)+len(i.instead) > 0 && !frozen; c.manifest {
+	if c.manifest = len(i.deps.Overrides)+len(i.instead) > 0 && !frozen; c.manifest {
 		if err := i.override(dir); err != nil {
 			return err
 		}

@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,18 +46,15 @@ type Installation struct {
 	deps     deps.Dependencies
 	progress runners.ProgressFunc
 	fetched  map[string]bool // NAME@VERSION and URLs that were downloaded
-
-	Overrides map[string]string // package → the range that Deno shall take of it
-	instead   map[string]any    // npm's overrides by which packages get substitutes of others
+	instead  map[string]any  // npm's overrides by which packages get substitutes of others
 }
 
 // Install installs dependencies. What any process prepared in this cache is used
 // again, with the same versions. The error is a *runners.NotInstalledError when
 // something that the program cannot be loaded without cannot be installed.
 func (of *Installer) Install(ctx context.Context, binary string, d deps.Dependencies, progress runners.ProgressFunc) (*Prepared, error) {
-	i := &Installation{Installer: of, binary: binary, deps: d.Without(of.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}, Overrides: map[string]string{}}
+	i := &Installation{Installer: of, binary: binary, deps: d.Without(of.absent.among(d.Targets)), progress: progress, fetched: map[string]bool{}}
 	i.instead = deps.Substitutions(of.Config.Policy.FFI.Any(), of.Config.Policy.Run.Any())
-	maps.Copy(i.Overrides, d.Overrides)
 	for {
 		if len(i.deps.Broken) > 0 {
 			return nil, notInstalled(i.deps.Broken)

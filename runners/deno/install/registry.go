@@ -29,7 +29,7 @@ const maxForgone = 32
 // specifier can express, and what it shall take instead of others.
 func (i *Installation) override(dir string) error {
 	all := maps.Clone(i.instead)
-	for name, version := range i.Overrides {
+	for name, version := range i.deps.Overrides {
 		all[name] = version
 	}
 	b, err := json.Marshal(map[string]any{"overrides": all})
