@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io"
+	"log"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -31,7 +33,7 @@ func TestDocker(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := newUser(t, "DOCKER_HOST="+startDocker(t))
-	server := httptest.NewServer(registry.New())
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer server.Close()
 	image := strings.TrimPrefix(server.URL, "http://") + "/coderunner:" + testVersion
 	ref, err := name.ParseReference(image)
@@ -78,17 +80,18 @@ func startDocker(t *testing.T) string {
 		t.Fatal(err)
 	}
 	host := "unix://" + dir + "/sock"
-	log, err := os.Create(filepath.Join(dir, "log"))
+	said, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	daemon := exec.Command("dockerd", "--host", host, "--data-root", dir+"/data", "--exec-root", dir+"/exec", "--pidfile", dir+"/pid",
 		"--bridge=none", "--iptables=false", "--ip6tables=false", "--storage-driver=vfs")
-	daemon.Stdout, daemon.Stderr = log, log
+	daemon.Stdout, daemon.Stderr = said, said
 	ready, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: dir + "/ready", Net: "unixgram"}) // as systemd is told
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer said.Close()
 	daemon.Env = append(os.Environ(), "NOTIFY_SOCKET="+dir+"/ready")
 	if err := daemon.Start(); err != nil {
 		t.Fatal(err)
@@ -102,13 +105,16 @@ func startDocker(t *testing.T) string {
 	t.Cleanup(func() {
 		_ = daemon.Process.Signal(os.Interrupt)
 		<-ended
-		_ = os.RemoveAll(dir)
+		_ = exec.Command("umount", dir+"/exec/netns/default").Run() // which it leaves
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
 	})
-	for said := make([]byte, 1000); !strings.Contains(string(said), "READY=1"); {
-		if n, err := ready.Read(said[:cap(said)]); err != nil {
-			t.Fatalf("dockerd ended: %v\n%s", err, readFile(t, log.Name()))
+	for news := make([]byte, 1000); !strings.Contains(string(news), "READY=1"); {
+		if n, err := ready.Read(news[:cap(news)]); err != nil {
+			t.Fatalf("dockerd ended: %v\n%s", err, readFile(t, said.Name()))
 		} else {
-			said = said[:n]
+			news = news[:n]
 		}
 	}
 	return host
