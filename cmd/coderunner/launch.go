@@ -25,7 +25,7 @@ type launcher struct {
 // runs changes only when its entry does.
 var launchers = []launcher{
 	{"npx", "start it by npx, from npm", &npmPackage, func(name string) []string {
-		npx := []string{"npx", "-y", name + "@" + version}
+		npx := []string{"npx", "-y", "--prefer-offline", name + "@" + version}
 		if runtime.GOOS == "windows" { // where npx is a batch file
 			npx = append([]string{"cmd", "/c"}, npx...)
 		}

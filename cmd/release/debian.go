@@ -25,32 +25,12 @@ func debianRoot(ctx context.Context, arch string, packages []string) (files []fi
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	for _, name := range []string{"state/lists/partial", "cache/archives/partial"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			return nil, err
-		}
+	debs, err := fetchDebian(ctx, dir, arch, append([]string{"download"}, packages...)...)
+	if err == nil && len(debs) != len(packages) {
+		err = fmt.Errorf("apt-get fetched %q for %q", debs, packages)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "status"), nil, 0o644); err != nil {
+	if err != nil {
 		return nil, err
-	}
-	apt := func(args ...string) error {
-		cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q", "-o", "Dir::State=" + dir + "/state", "-o", "Dir::Cache=" + dir + "/cache",
-			"-o", "Dir::State::status=" + dir + "/status", "-o", "APT::Architecture=" + arch, "-o", "APT::Architectures=" + arch, "-o", "APT::Sandbox::User=root"}, args...)...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("apt-get %s: %w; hint: images need Debian's apt-get and dpkg-deb, and -images=false leaves them out\n%s", args[0], err, out)
-		}
-		return nil
-	}
-	if err := apt("update"); err != nil {
-		return nil, err
-	}
-	if err := apt(append([]string{"download"}, packages...)...); err != nil {
-		return nil, err
-	}
-	debs, err := filepath.Glob(filepath.Join(dir, "*.deb")) // sorted
-	if err != nil || len(debs) != len(packages) {
-		return nil, fmt.Errorf("apt-get fetched %q for %q: %w", debs, packages, err)
 	}
 	for _, deb := range debs {
 		raw, err := exec.CommandContext(ctx, "dpkg-deb", "--fsys-tarfile", deb).Output()
@@ -62,6 +42,29 @@ func debianRoot(ctx context.Context, arch string, packages []string) (files []fi
 		}
 	}
 	return withCertificates(mergedUsr(files)), nil
+}
+
+// fetchDebian runs apt-get in a directory of its own, as on a machine that has no package
+// yet, and returns the packages that it fetches.
+func fetchDebian(ctx context.Context, dir, arch string, args ...string) (debs []string, err error) {
+	archives := filepath.Join(dir, "cache/archives")
+	for _, name := range []string{filepath.Join(dir, "state/lists/partial"), filepath.Join(archives, "partial")} {
+		if err := os.MkdirAll(name, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "status"), nil, 0o644); err != nil {
+		return nil, err
+	}
+	for _, args := range [][]string{{"update"}, args} {
+		cmd := exec.CommandContext(ctx, "apt-get", append([]string{"-q", "-o", "Dir::State=" + dir + "/state", "-o", "Dir::Cache=" + dir + "/cache",
+			"-o", "Dir::State::status=" + dir + "/status", "-o", "APT::Architecture=" + arch, "-o", "APT::Architectures=" + arch, "-o", "APT::Sandbox::User=root"}, args...)...)
+		cmd.Dir = archives // where download writes
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("apt-get %s: %w; hint: images need Debian's apt-get and dpkg-deb, and -images=false leaves them out\n%s", args[0], err, out)
+		}
+	}
+	return filepath.Glob(filepath.Join(archives, "*.deb")) // sorted
 }
 
 // unneeded are the parts of packages that no program of ours reads. Licences stay.

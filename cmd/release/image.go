@@ -7,7 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -78,6 +81,7 @@ func (r *release) newImage(ctx context.Context, f flavour, p platform) (v1.Image
 		}
 	}
 	own := []file{{"usr/share/doc/coderunner/copyright", 0o644, r.common[0].data}, {"usr/local/bin/coderunner", 0o755, r.binaries[p]}}
+	base = append(parents(slices.Concat(base, cache, own)), base...)
 	img := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, l := range []struct {
 		files []file
@@ -113,6 +117,23 @@ func (r *release) newImage(ctx context.Context, f flavour, p platform) (v1.Image
 		},
 	}
 	return mutate.ConfigFile(img, config)
+}
+
+// parents returns the directories of files, but for those in the list: a directory without
+// an entry is root's alone by Docker before 23.
+func parents(files []file) (dirs []file) {
+	has := map[string]bool{".": true}
+	for _, f := range files {
+		has[f.name] = true
+	}
+	for _, f := range files {
+		for dir := path.Dir(f.name); !has[dir]; dir = path.Dir(dir) {
+			has[dir] = true
+			dirs = append(dirs, file{dir, fs.ModeDir | 0o755, nil})
+		}
+	}
+	slices.SortFunc(dirs, func(a, b file) int { return strings.Compare(a.name, b.name) })
+	return dirs
 }
 
 // readTree returns the files below a directory, as they are to be named.

@@ -91,10 +91,11 @@ func imageOf(t *testing.T, dir string) v1.Image {
 	return img
 }
 
-// container is an image that is unpacked for runc.
+// container is a machine for runc: an image that is unpacked, or a bare one.
 type container struct {
 	dir    string
 	config v1.Config
+	online bool // it has the network of the host, otherwise none
 	runs   int
 }
 
@@ -143,8 +144,22 @@ func newContainer(t *testing.T, img v1.Image) *container {
 	}
 }
 
-// run runs the image with arguments, as docker run -i --rm --read-only does.
+// run runs the image with arguments to its end.
 func (c *container) run(t *testing.T, stdin string, args ...string) (string, error) {
+	t.Helper()
+	cmd := c.command(t, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Logf("%v: %s", args, &errs)
+	}
+	return string(out), err
+}
+
+// command runs the image with arguments, as docker run -i --rm --read-only does.
+func (c *container) command(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	c.runs++
 	var uid, gid int
@@ -158,11 +173,15 @@ func (c *container) run(t *testing.T, stdin string, args ...string) (string, err
 	for volume := range c.config.Volumes {
 		mounts = append(mounts, mount("none", volume, filepath.Join(c.dir, "rootfs", volume), "bind", "rw"))
 	}
+	namespaces := []map[string]any{{"type": "pid"}, {"type": "mount"}, {"type": "ipc"}, {"type": "uts"}}
+	if !c.online {
+		namespaces = append(namespaces, map[string]any{"type": "network"})
+	}
 	spec, err := json.Marshal(map[string]any{
 		"ociVersion": "1.0.2", "hostname": "c", "root": map[string]any{"path": "rootfs", "readonly": true}, "mounts": mounts,
 		"process": map[string]any{"args": append(slices.Clone(c.config.Entrypoint), args...), "cwd": c.config.WorkingDir, "noNewPrivileges": true,
-			"env": append(slices.Clone(c.config.Env), "CODE_RUNNER_OFFLINE=1"), "user": map[string]any{"uid": uid, "gid": gid}},
-		"linux": map[string]any{"namespaces": []map[string]any{{"type": "pid"}, {"type": "mount"}, {"type": "network"}, {"type": "ipc"}, {"type": "uts"}}},
+			"env": c.config.Env, "user": map[string]any{"uid": uid, "gid": gid}},
+		"linux": map[string]any{"namespaces": namespaces},
 	})
 	if err == nil {
 		err = os.WriteFile(filepath.Join(c.dir, "config.json"), spec, 0o600)
@@ -170,15 +189,7 @@ func (c *container) run(t *testing.T, stdin string, args ...string) (string, err
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "runc", "--root", filepath.Join(c.dir, "state"), "run", "--bundle", c.dir, fmt.Sprintf("c%d-%d", os.Getpid(), c.runs))
-	cmd.Stdin = strings.NewReader(stdin)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		t.Logf("%v: %s", args, &errs)
-	}
-	return string(out), err
+	return exec.CommandContext(t.Context(), "runc", "--root", filepath.Join(c.dir, "state"), "run", "--bundle", c.dir, fmt.Sprintf("c%d-%d", os.Getpid(), c.runs))
 }
 
 // TestParts compares the list of parts with what go version -m says of the binary.

@@ -11,9 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
 
 	"coderunner/internal/clients"
 )
@@ -133,28 +137,53 @@ func TestNPM(t *testing.T) {
 	alone.answers(t, filepath.Join(alone.home, "node_modules/.bin/coderunner"))
 }
 
-// testEntry wants the entry that config prints for each client to start the server.
+// testEntry writes the entry of each client, and starts the server by the command that
+// all of them have.
 func testEntry(t *testing.T, u *user, binary, flag string) {
 	t.Helper()
+	var line []string
 	for _, client := range clients.Names() {
-		if entry := u.output(t, binary, "config", client, flag); !strings.Contains(entry, flag[2:]) || !strings.Contains(entry, testVersion) {
-			t.Errorf("the entry of %s is %s", client, entry)
+		said := u.output(t, binary, "config", client, flag, "--timeout", "2m", "--write", "--yes")
+		said = said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]
+		file, _, ok := strings.Cut(said, " is written; restart "+client)
+		if !ok {
+			t.Errorf("%s: %s", client, said)
+			continue
+		}
+		each := entryIn(t, file)
+		if line == nil {
+			line = each
+		}
+		if len(each) < 2 || !slices.Equal(each, line) || !strings.Contains(strings.Join(each, " "), testVersion) || each[len(each)-1] != "--timeout=2m" {
+			t.Errorf("the entry of %s in %s starts %q, another %q", client, file, each, line)
 		}
 	}
-	var entry struct {
-		Servers map[string]struct {
-			Command string
-			Args    []string
-		} `json:"mcpServers"`
+	u.answers(t, line[0], line[1:]...)
+}
+
+// entryIn returns the command of the entry in a client's file.
+func entryIn(t *testing.T, file string) (line []string) {
+	t.Helper()
+	decode := map[string]func([]byte, any) error{".json": json.Unmarshal, ".toml": toml.Unmarshal, ".yaml": yaml.Unmarshal}[filepath.Ext(file)]
+	var all map[string]any
+	if err := decode([]byte(readFile(t, file)), &all); err != nil {
+		t.Fatalf("%s: %v", file, err)
 	}
-	if err := json.Unmarshal([]byte(u.output(t, binary, "config", "cursor", flag, "--timeout", "2m")), &entry); err != nil {
-		t.Fatal(err)
+	for _, table := range all {
+		servers, _ := table.(map[string]any)
+		entry, _ := servers["coderunner"].(map[string]any)
+		for _, key := range []string{"command", "cmd", "args"} {
+			switch part := entry[key].(type) {
+			case string:
+				line = append(line, part)
+			case []any:
+				for _, arg := range part {
+					line = append(line, arg.(string))
+				}
+			}
+		}
 	}
-	s := entry.Servers["coderunner"]
-	if s.Args[len(s.Args)-1] != "--timeout=2m" {
-		t.Errorf("the entry has the arguments %q", s.Args)
-	}
-	u.answers(t, s.Command, s.Args...)
+	return line
 }
 
 // testDoctor wants the doctor to know how a binary was installed, and removes it by the

@@ -16,7 +16,7 @@ func (r *release) plugins(context.Context) error {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}
-	start := command{"npx", []string{"-y", r.NPM + "@" + r.Version}}
+	start := command{"npx", []string{"-y", "--prefer-offline", r.NPM + "@" + r.Version}}
 	servers := map[string]command{"coderunner": start}
 	author := map[string]string{"name": r.Publisher, "url": r.Homepage}
 	for name, value := range map[string]any{

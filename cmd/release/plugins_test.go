@@ -17,7 +17,7 @@ func TestPlugins(t *testing.T) {
 		Name, Command string
 		Args          []string
 	}
-	want := []string{"-y", r.NPM + "@1.2.3-rc.4"}
+	want := []string{"-y", "--prefer-offline", r.NPM + "@1.2.3-rc.4"}
 	check := func(where string, text []byte, entry func(map[string]command, command) command) {
 		t.Helper()
 		var file struct {

@@ -67,11 +67,19 @@ func TestDocumentedLines(t *testing.T) {
 		"`uv tool uninstall " + owner.PyPI + "`", "`pip install " + owner.PyPI + "`", "`pip uninstall " + owner.PyPI + "`",
 		"`brew install " + owner.Tap + "/coderunner`", "`winget install " + owner.Publisher + ".coderunner`",
 		"`curl -fsSL " + owner.Latest + "/install.sh \\| sh`", "`irm " + owner.Latest + "/install.ps1 \\| iex`",
-		"`npx -y " + owner.NPM + "@1.2.3`", "`uvx --from " + owner.PyPI + "==1.2.3 coderunner`",
+		"`npx -y --prefer-offline " + owner.NPM + "@1.2.3`", "`uvx --from " + owner.PyPI + "==1.2.3 coderunner`",
 		"`docker run -i --rm -v coderunner:/var/cache/coderunner " + owner.Image + ":1.2.3`", source,
 	} {
 		if !strings.Contains(install, line) {
 			t.Errorf("docs/install.md lacks %s", line)
 		}
 	}
+}
+
+// TestWorkflow: the linter of workflows finds nothing.
+func TestWorkflow(t *testing.T) {
+	if os.Getenv("CODERUNNER_LONG") == "" {
+		t.Skip("long: builds the linter")
+	}
+	output(t, "go", "run", "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12", "../../.github/workflows/release.yml")
 }

@@ -15,13 +15,18 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coderunner/internal/versions"
 )
 
-// serveNPM is a registry of npm with the packages of a directory.
+// serveNPM is a registry of npm with the packages of a directory, and the others of the
+// registry that is the default, as a mirror has them.
 func serveNPM(t *testing.T, dir string) string {
 	t.Helper()
 	packuments := map[string]map[string]any{}
@@ -44,11 +49,16 @@ func serveNPM(t *testing.T, dir string) string {
 		version := m["version"].(string)
 		packuments[m["name"].(string)] = map[string]any{"name": m["name"], "dist-tags": map[string]any{"latest": version}, "versions": map[string]any{version: m}}
 	}
+	upstream, err := url.Parse(versions.NPMRegistry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(upstream) }}
 	mux.Handle("GET /-/", http.StripPrefix("/-/", http.FileServerFS(os.DirFS(dir))))
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, req *http.Request) {
 		p, ok := packuments[strings.TrimPrefix(req.URL.Path, "/")]
 		if !ok {
-			http.NotFound(w, req)
+			others.ServeHTTP(w, req)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")

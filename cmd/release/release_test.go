@@ -281,3 +281,33 @@ func TestManifests(t *testing.T) {
 		}
 	}
 }
+
+// TestArm64 runs the binary for the other processor of Linux under an emulator.
+func TestArm64(t *testing.T) {
+	if os.Getenv("CODERUNNER_LONG") == "" || here().String() != "linux/amd64" {
+		t.Skip("long: compiles everything")
+	}
+	need(t, "qemu-aarch64-static")
+	r, err := newRelease(t.Context(), testVersion, t.TempDir(), "linux/arm64")
+	if err == nil {
+		err = r.build(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, binary := newUser(t), filepath.Join(r.out, "bin/linux_arm64/coderunner")
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"version"}, "coderunner 1.2.3 ("},
+		{[]string{"run", "--language", "bash", "-c", "seq 4 | paste -sd+ | bc"}, "10\n"},
+		{[]string{"doctor", "--json"}, `"platform": "linux/arm64"`},
+	} {
+		// Its languages fail without a network, and its report is there.
+		if out, _ := u.command(t, "qemu-aarch64-static", append([]string{binary}, tt.args...)...).Output(); !strings.Contains(string(out), tt.want) {
+			t.Errorf("%v: %s", tt.args, out)
+		}
+	}
+	u.answers(t, "qemu-aarch64-static", binary)
+}

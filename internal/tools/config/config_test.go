@@ -131,7 +131,7 @@ func TestOwn(t *testing.T) {
 	own := Own{self, []string{"@acme/runner", "ghcr.io/acme/run"}}
 	for line, want := range map[string]bool{
 		"coderunner serve": true, "/opt/bin/coderunner": true, link + " serve": true, self: true,
-		"npx -y @somebody/coderunner@1.2.3 serve": true, "npx -y @acme/runner@1.2": true, "cmd /c npx -y coderunner": true, "uvx --from coderunner==1.2 coderunner": true,
+		"npx -y @somebody/coderunner@1.2.3 serve": true, "npx -y --prefer-offline @acme/runner@1.2": true, "cmd /c npx -y coderunner": true, "uvx --from coderunner==1.2 coderunner": true,
 		"docker run -i --rm -v coderunner:/var/cache/coderunner ghcr.io/somebody/coderunner:1.2": true, "docker run -i ghcr.io/acme/run:1": true, "npx --package=coderunner x": true,
 		"npx -y @modelcontextprotocol/server-filesystem /home/me/coderunner": false, "uvx mcp-server-git --repository /home/me/coderunner": false, "python3 coderunner": false,
 		"npx -y other coderunner": false, "docker run -v /home/me/coderunner:/x other": false, "sh -c coderunner": false,
