@@ -2,12 +2,14 @@ package main
 
 import (
 	"archive/zip"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestGoInstall renames a copy of the module, and installs that by go install from a proxy,
@@ -31,19 +33,21 @@ func TestGoInstall(t *testing.T) {
 			t.Fatalf("%s of the renamed module: %v\n%s", command, err, out)
 		}
 	}
-	proxy := proxyOf(t, dir, owner.Module, "v"+testVersion)
+	// A version that go has not met: it remembers which files one has.
+	version := fmt.Sprintf("v%s-test.%d", testVersion, time.Now().UnixNano())
+	proxy := proxyOf(t, dir, owner.Module, version)
 	others := strings.TrimSpace(output(t, "go", "env", "GOPROXY"))
 	bin := t.TempDir()
-	install := exec.CommandContext(t.Context(), "go", "install", owner.Module+"/cmd/coderunner@v"+testVersion)
+	install := exec.CommandContext(t.Context(), "go", "install", owner.Module+"/cmd/coderunner@"+version)
 	install.Dir = t.TempDir()
 	install.Env = append(os.Environ(), "GOBIN="+bin, "CGO_ENABLED=0", "GOFLAGS=-modcacherw", "GONOSUMDB="+owner.Module, "GOPROXY=file://"+filepath.ToSlash(proxy)+","+others)
 	modules := strings.TrimSpace(output(t, "go", "env", "GOMODCACHE"))
 	defer os.RemoveAll(filepath.Join(modules, "cache/download", filepath.FromSlash(owner.Module)))
-	defer os.RemoveAll(filepath.Join(modules, filepath.FromSlash(owner.Module)+"@v"+testVersion))
+	defer os.RemoveAll(filepath.Join(modules, filepath.FromSlash(owner.Module)+"@"+version))
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("go install: %v\n%s", err, out)
 	}
-	if got, want := output(t, filepath.Join(bin, here().executable()), "--version"), "coderunner version v"+testVersion+"\n"; got != want {
+	if got, want := output(t, filepath.Join(bin, here().executable()), "--version"), "coderunner version "+version+"\n"; got != want {
 		t.Errorf("it is %q, want %q", got, want)
 	}
 	u := newUser(t)
