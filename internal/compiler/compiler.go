@@ -93,16 +93,20 @@ func (c *Compiler) Compile(ctx context.Context, dir string, memory int64) error 
 		return fmt.Errorf("compile a library: %w", err)
 	case exit.ExitCode() == exitFailed:
 		return errors.New(said.String())
-	case exit.ExitCode() == exitBudget, ranOut(said.String()):
+	}
+	late := limited.Err() != nil || exit.UserTime()+exit.SystemTime() >= maxTime
+	switch {
+	case exit.ExitCode() == exitBudget, ranOut(said.String()), !late && peak(exit.ProcessState) > memory/3:
 		return fmt.Errorf("%w: %d MiB of memory are not enough", pyodide.ErrBudget, memory>>20)
-	case limited.Err() != nil, exit.UserTime()+exit.SystemTime() >= maxTime:
+	case late:
 		return fmt.Errorf("%w: %v of processor time are not enough", pyodide.ErrBudget, maxTime)
 	}
 	return fmt.Errorf("compile a library: %w: %s", exit, said)
 }
 
 // ranOut reports whether a crash of Go's runtime is for want of memory: a new
-// thread's stack counts, too.
+// thread's stack counts, too. C's runtime, where there is one, does not say so: it uses
+// memory that it did not get, and what had much of its limit is taken to have wanted more.
 func ranOut(crash string) bool {
 	return slices.ContainsFunc([]string{
 		"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread",
