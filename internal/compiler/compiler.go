@@ -27,6 +27,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"coderunner/internal/process"
 	"coderunner/internal/sysmem"
 	"coderunner/pyodide"
 	"coderunner/runners/wasi/engine"
@@ -96,7 +97,7 @@ func (c *Compiler) Compile(ctx context.Context, dir string, memory int64) error 
 	}
 	late := limited.Err() != nil || exit.UserTime()+exit.SystemTime() >= maxTime
 	switch {
-	case exit.ExitCode() == exitBudget, ranOut(said.String()), !late && peak(exit.ProcessState) > memory/3:
+	case exit.ExitCode() == exitBudget, ranOut(said.String()), !late && process.PeakMemory(exit.ProcessState) > memory/3:
 		return fmt.Errorf("%w: %d MiB of memory are not enough", pyodide.ErrBudget, memory>>20)
 	case late:
 		return fmt.Errorf("%w: %v of processor time are not enough", pyodide.ErrBudget, maxTime)

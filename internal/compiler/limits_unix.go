@@ -4,9 +4,6 @@ package compiler
 
 import (
 	"errors"
-	"os"
-	"runtime"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -22,13 +19,4 @@ func limit(memory int64, t time.Duration) error {
 		set(unix.RLIMIT_DATA, uint64(memory)),
 		set(unix.RLIMIT_CPU, uint64(t/time.Second)),
 		set(unix.RLIMIT_CORE, 0))
-}
-
-// peak returns the most memory that an ended process had, in bytes.
-func peak(ended *os.ProcessState) int64 {
-	usage := ended.SysUsage().(*syscall.Rusage)
-	if runtime.GOOS == "darwin" {
-		return int64(usage.Maxrss)
-	}
-	return int64(usage.Maxrss) << 10
 }

@@ -269,7 +269,7 @@ func (p *Process) Usage() Usage {
 	select {
 	case <-p.end:
 		if state := p.cmd.ProcessState; state != nil {
-			u = Usage{CPU: state.UserTime() + state.SystemTime(), Peak: peakMemory(state)}
+			u = Usage{CPU: state.UserTime() + state.SystemTime(), Peak: PeakMemory(state)}
 		}
 	default:
 		u.CPU, _ = used(p.Pid())

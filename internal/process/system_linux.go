@@ -148,10 +148,10 @@ func memoryStatus(pid int) (map[string]int64, error) {
 	return sizes, nil
 }
 
-// peakMemory returns the peak memory of an ended process, in bytes, 0 if unknown.
+// PeakMemory returns the peak memory of an ended process, in bytes, 0 if unknown.
 // Linux includes the parent's memory at the fork, so the number holds only if it
 // is larger than that.
-func peakMemory(state *os.ProcessState) int64 {
+func PeakMemory(state *os.ProcessState) int64 {
 	peak := maxRSS(state) << 10
 	own, err := memoryStatus(os.Getpid())
 	if err != nil || peak <= own["VmHWM"] {

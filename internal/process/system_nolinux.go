@@ -50,8 +50,8 @@ func threads(int) (int, error) { return 0, errors.ErrUnsupported }
 // visible reports whether we may list a process's descriptors.
 func visible(int) bool { return false }
 
-// peakMemory returns the peak memory of an ended process, in bytes.
-func peakMemory(state *os.ProcessState) int64 {
+// PeakMemory returns the peak memory of an ended process, in bytes.
+func PeakMemory(state *os.ProcessState) int64 {
 	if runtime.GOOS == "darwin" {
 		return maxRSS(state)
 	}
