@@ -156,12 +156,10 @@ func (w *worker) serve(ctx context.Context, method uint8, body []byte) (any, *os
 		dirs, err := (*install)(ctx, texts)
 		return dirs, nil, err
 	}
-	switch method {
-	case callFind, callBase, callRuntime:
-	default:
-		if method != callLibrary && method != callCompile || !w.confined.Load() {
-			return nil, nil, fmt.Errorf("there is no call %d", method)
-		}
+	ofRuntime := method == callFind || method == callBase || method == callRuntime
+	ofPackages := w.confined.Load() && (method == callLibrary || method == callCompile)
+	if !ofRuntime && !ofPackages {
+		return nil, nil, fmt.Errorf("there is no call %d", method)
 	}
 	s := &served{w: w, ctx: ctx}
 	return s.serve(ctx, method, body)
