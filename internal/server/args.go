@@ -170,7 +170,7 @@ func (a *arguments) files() []runners.File {
 		return nil
 	}
 	raw = unquoted(raw)
-	items, ok := filesMeant(raw)
+	items, ok := coerceFiles(raw)
 	if !ok && json.Unmarshal(raw, &items) != nil {
 		a.fail("files", "must be an array of {path, text}, {path, base64} or {path, uri}, but it is %s.", kind(raw))
 		return nil
@@ -189,7 +189,7 @@ func (a *arguments) file(i int, raw json.RawMessage) (f runners.File) {
 		Path              *string
 		Text, Base64, URI *string
 	}
-	d := json.NewDecoder(bytes.NewReader(fileMeant(raw)))
+	d := json.NewDecoder(bytes.NewReader(coerceFile(raw)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&v); err != nil || v.Path == nil {
 		a.fail("files", "has as element %d no object {path, text}, {path, base64} or {path, uri} of strings.", i)

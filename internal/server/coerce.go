@@ -66,15 +66,15 @@ var fileKeys = map[string]string{
 	"path": "path", "name": "path", "filename": "path", "text": "text", "content": "text", "contents": "text", "base64": "base64", "uri": "uri",
 }
 
-// filesMeant returns the elements of an object of files: one of them, or their contents
+// coerceFiles returns the elements of an object of files: one of them, or their contents
 // by their names.
-func filesMeant(raw json.RawMessage) (items []json.RawMessage, ok bool) {
+func coerceFiles(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	var found map[string]json.RawMessage
 	if json.Unmarshal(raw, &found) != nil || found == nil {
 		return nil, false
 	}
 	var one map[string]json.RawMessage
-	_ = json.Unmarshal(fileMeant(raw), &one)
+	_ = json.Unmarshal(coerceFile(raw), &one)
 	if found["path"] != nil || one["path"] != nil && len(one) > 1 {
 		return []json.RawMessage{raw}, true
 	}
@@ -82,7 +82,7 @@ func filesMeant(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 		f := map[string]json.RawMessage{}
 		if kind(found[name]) == "a string" {
 			f["text"] = found[name]
-		} else if json.Unmarshal(fileMeant(found[name]), &f) != nil || f == nil || f["path"] != nil {
+		} else if json.Unmarshal(coerceFile(found[name]), &f) != nil || f == nil || f["path"] != nil {
 			return nil, false
 		}
 		f["path"], _ = json.Marshal(name)
@@ -92,8 +92,8 @@ func filesMeant(raw json.RawMessage) (items []json.RawMessage, ok bool) {
 	return items, true
 }
 
-// fileMeant returns a file's object with the keys that its own keys mean, or raw.
-func fileMeant(raw json.RawMessage) json.RawMessage {
+// coerceFile returns a file's object with the keys that its own keys mean, or raw.
+func coerceFile(raw json.RawMessage) json.RawMessage {
 	var found map[string]json.RawMessage
 	if json.Unmarshal(raw, &found) != nil {
 		return raw
