@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 )
 
 // Rewind makes the state of an earlier number the newest, and returns its new
@@ -39,53 +42,49 @@ func (x *session) past(n int) (*state, error) {
 	return nil, errors.Join(fmt.Errorf("read state %d of the session %s: %w", n, x.name, err), listed)
 }
 
-// Fork makes a session of a state of another: the one in force if n is 0.
-func (s *Store) Fork(ctx context.Context, from, to string, n int) error {
-	if err := CheckName(to); err != nil {
-		return refuse(`"to" must be a name of at most 64 letters, digits, ".", "_" and "-".`)
+// trim removes the oldest states beyond the limits of the history. It does not
+// look at each state after each call.
+func (x *session) trim() error {
+	numbers, err := x.numbers()
+	if err != nil {
+		return err
 	}
-	if from == to {
-		return refuse("A session cannot be forked to itself: give the copy another name.")
+	if len(numbers) > x.limits.History+x.limits.History/4 {
+		err = x.keep(x.limits.History)
+		x.bytes = x.size()
 	}
-	copy := func(a, b *session) error {
-		if b.now.Number > 0 {
-			return refuse("There is a session %q already: close it, or give the copy another name.", to)
-		}
-		old, err := a.past(n)
-		if err != nil {
-			return err
-		}
-		if err := a.link(b, old); err != nil {
-			return fmt.Errorf("fork the session %s: %w", from, err)
-		}
-		fork := old.next(fmt.Sprintf("fork of %s at %d", from, old.Number))
-		b.now = &state{Number: old.Number}
-		return b.commit(fork)
-	}
-	if from < to {
-		return s.locked(ctx, from, false, func(a *session) error {
-			return s.locked(ctx, to, true, func(b *session) error { return b.undone(copy(a, b)) })
-		})
-	}
-	return s.locked(ctx, to, true, func(b *session) error {
-		return b.undone(s.locked(ctx, from, false, func(a *session) error { return copy(a, b) }))
-	})
-}
-
-// undone removes a new session that has got no state.
-func (x *session) undone(err error) error {
-	if numbers, listed := x.numbers(); listed == nil && len(numbers) == 0 {
-		return errors.Join(err, x.remove())
+	for n := min(len(numbers), x.limits.History); n > 1 && err == nil && x.bytes > x.limits.Size; n /= 2 {
+		err = x.keep(n / 2)
+		x.bytes = x.size()
 	}
 	return err
 }
 
-// Reset empties a session: no files, no variables. Its history stays.
-func (s *Store) Reset(ctx context.Context, name string) error {
-	return s.locked(ctx, name, false, func(x *session) error { return x.commit(&state{Action: "reset"}) })
-}
-
-// Close removes a session with its history.
-func (s *Store) Close(ctx context.Context, name string) error {
-	return s.locked(ctx, name, false, (*session).remove)
+// keep removes all states but the newest n, and the blobs that these do not need.
+func (x *session) keep(n int) error {
+	numbers, err := x.numbers()
+	if err != nil || len(numbers) <= n {
+		return err
+	}
+	for _, old := range numbers[:len(numbers)-n] {
+		if err := os.Remove(x.statePath(old)); err != nil {
+			return err
+		}
+	}
+	needed := map[string]int64{}
+	for _, kept := range numbers[len(numbers)-n:] {
+		s, err := x.manifest(kept)
+		if err != nil {
+			continue // damaged
+		}
+		maps.Copy(needed, s.blobs())
+	}
+	entries, err := os.ReadDir(filepath.Join(x.path, blobsName))
+	for _, e := range entries {
+		if _, ok := needed[e.Name()]; !ok {
+			err = errors.Join(err, os.Remove(x.blob(e.Name())))
+		}
+	}
+	x.thinRemote(numbers[:len(numbers)-n], needed)
+	return err
 }

@@ -3,7 +3,10 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -142,4 +145,33 @@ func (i *Info) now(now *state) {
 		left := now.Languages[l]
 		i.Languages = append(i.Languages, Language{Name: l, Variables: left.Variables, Omitted: left.VariablesOmitted, Unsaved: left.Unsaved})
 	}
+}
+
+// listTime bounds the time in which the names of sessions are listed.
+const listTime = 30 * time.Second
+
+// names returns the names of the sessions.
+func (s *Store) names() ([]string, error) {
+	if s.remote == nil {
+		return s.localNames()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), listTime)
+	defer cancel()
+	names, err := s.remote.Names(ctx, s.namespace+"/")
+	return slices.DeleteFunc(names, func(n string) bool { return !namePattern.MatchString(n) }), remoteError(err)
+}
+
+// localNames returns the names of the sessions on disk.
+func (s *Store) localNames() ([]string, error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list the sessions: %w", err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && namePattern.MatchString(e.Name()) {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
 }

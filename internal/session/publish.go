@@ -2,17 +2,59 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"coderunner/runners"
+
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 )
 
 // maxSynced bounds the blobs that are waited for until the disk has them, in bytes:
 // see RATIONALE.md.
 const maxSynced = 1 << 20
+
+// commit makes s the state in force. Its blobs are there. What the limits do not
+// allow is an *Error, and the session stays as it was.
+func (x *session) commit(s *state) error {
+	s.Number, s.When = x.now.Number+1, time.Now().UTC()
+	if s.Life = ""; x.lease != nil {
+		s.Life = x.lease.life
+	}
+	s.Action = runners.ClipLine(strings.ToValidUTF8(s.Action, "\ufffd"), maxAction*2/3) // and a mark
+	if err := x.limit(s); err != nil {
+		return err
+	}
+	if err := s.check(); err != nil {
+		return fmt.Errorf("commit a state: %w", err)
+	}
+	b, err := s.format()
+	if err != nil {
+		return err
+	}
+	x.committed = false
+	if err := x.push(s, b); err != nil {
+		return fmt.Errorf("commit a state: %w", err)
+	}
+	if err := x.publish(b, s.Number); err != nil {
+		return fmt.Errorf("commit a state: %w", err)
+	}
+	x.committed = true
+	x.now = s
+	clear(x.pending)
+	if err := x.trim(); err != nil {
+		x.log.Warn("trim the history of a session", zap.String("session", x.name), zap.Error(err))
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.counted[x.name] = counted{s.Number, s.When, x.bytes}
+	return nil
+}
 
 // publish links a manifest to its name, and waits until the disk has it and what it needs,
 // all at once. A link, unlike a rename, never replaces what another process may have put
