@@ -9,6 +9,7 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
+	"coderunner/runners/deno/npm"
 	"coderunner/runners/deno/testing"
 	"coderunner/runners/lookalike"
 )
@@ -241,4 +242,18 @@ func (r *resolution) refuse() {
 			r.d.Missing = append(r.d.Missing, Failure{t, message})
 		}
 	}
+}
+
+// usual returns what to install for a package of npm: for one without a version the edition
+// that programs mean, and where machine code may not run or a program not be started, one
+// with the same functions.
+func (r *resolution) usual(p Package) Package {
+	p = r.substitute(p)
+	if p.Version == "" && p.Registry == "npm" {
+		p.Version = npm.Known().Majors[p.Name]
+		if p.Version == "" && !r.project.Native {
+			p.Version = npm.Known().PureMajors[p.Name]
+		}
+	}
+	return p
 }

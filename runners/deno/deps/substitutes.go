@@ -7,20 +7,6 @@ import (
 	"coderunner/runners/deno/npm"
 )
 
-// usual returns what to install for a package of npm: for one without a version the edition
-// that programs mean, and where machine code may not run or a program not be started, one
-// with the same functions.
-func (r *resolution) usual(p Package) Package {
-	p = r.substitute(p)
-	if p.Version == "" && p.Registry == "npm" {
-		p.Version = npm.Known().Majors[p.Name]
-		if p.Version == "" && !r.project.Native {
-			p.Version = npm.Known().PureMajors[p.Name]
-		}
-	}
-	return p
-}
-
 // substitute returns what to install instead of a package that needs what a program may not
 // use.
 func (r *resolution) substitute(p Package) Package {
