@@ -225,20 +225,3 @@ type Usage struct {
 	// ToolCalls is how often the program has called tools of other servers.
 	ToolCalls int `json:"calls,omitempty"`
 }
-
-// CommandExitCode returns the exit code of a command that ran the program: the
-// program's own, 124 when a limit ended it, 125 when we failed.
-func (o *Outcome) CommandExitCode() int {
-	switch o.Status {
-	case TimedOut, OutOfMemory, OutputLimit:
-		return 124
-	case Crashed, NotInstalled, Cancelled, Paused:
-		return 125
-	case Succeeded:
-		return 0
-	}
-	if o.ExitCode == 0 {
-		return 1
-	}
-	return o.ExitCode
-}

@@ -28,6 +28,7 @@ import (
 
 	"coderunner/internal/trace"
 	"coderunner/internal/worker"
+	"coderunner/runners"
 )
 
 func main() { os.Exit(Main()) }
@@ -120,6 +121,22 @@ func (e *exitError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 
 // codeOurFault is the exit code when the program could not be run.
 const codeOurFault = 125
+
+// exitCode is run's after a program: the program's own, 124 when a limit ended it.
+func exitCode(o *runners.Outcome) int {
+	switch o.Status {
+	case runners.TimedOut, runners.OutOfMemory, runners.OutputLimit:
+		return 124
+	case runners.Crashed, runners.NotInstalled, runners.Cancelled, runners.Paused:
+		return codeOurFault
+	case runners.Succeeded:
+		return 0
+	}
+	if o.ExitCode == 0 {
+		return 1
+	}
+	return o.ExitCode
+}
 
 // newLogger logs to stderr, one JSON object a line, or for people on a terminal.
 func newLogger(level zapcore.Level) *zap.Logger {

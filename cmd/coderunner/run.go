@@ -157,7 +157,7 @@ func (o runOptions) overrun(memory bool, limits runners.Limits, first *firstSign
 		out.Status, out.Error = runners.OutOfMemory, limits.WithDefaults().Exceeded(runners.OutOfMemory)
 	}
 	_ = o.show(out, limits, first, stdout, stderr)
-	os.Exit(out.CommandExitCode())
+	os.Exit(exitCode(out))
 }
 
 // show prints what is left to print of an outcome, and returns the error that has its
@@ -188,7 +188,7 @@ func (o runOptions) show(out *runners.Outcome, limits runners.Limits, first *fir
 		}
 		interrupted()
 	}
-	if code := out.CommandExitCode(); code != 0 {
+	if code := exitCode(out); code != 0 {
 		return &exitError{code}
 	}
 	return nil
