@@ -90,7 +90,7 @@ func (r *Runner) Prepare(ctx context.Context, progress runners.ProgressFunc) err
 	if r.lang.Module == nil {
 		return nil
 	}
-	return r.guests.Engine.Prepare(ctx, r.lang.Module, progress)
+	return r.guests.Prepare(ctx, r.lang.Module.Name, progress)
 }
 
 // Versions returns the version of the language's interpreter.
