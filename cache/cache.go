@@ -33,7 +33,6 @@ func Open(dir string) (*Cache, error) {
 	if err == nil {
 		var c *Cache
 		if c, err = openRoot(root); err == nil {
-			sweepOld(root, &c.locks)
 			writeTag(root)
 			return c, nil
 		}

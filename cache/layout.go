@@ -22,15 +22,13 @@ const (
 const Sessions = "sessions"
 
 // sections are the directories in the root that are not tools'.
-var sections = []string{Blobs, Trees, Files, Records, lockDir, processes, oldProcesses}
+var sections = []string{Blobs, Trees, Files, Records, lockDir, processes}
 
 // lockDir and processes are the directories of the lock files, and of the
-// processes' temporary files. oldProcesses was the name of the latter in older
-// versions, which remove what they do not know there.
+// processes' temporary files.
 const (
-	lockDir      = "locks"
-	processes    = "processes"
-	oldProcesses = "tmp"
+	lockDir   = "locks"
+	processes = "processes"
 )
 
 const (

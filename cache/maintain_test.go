@@ -6,12 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 // filled is a cache with one entry of each section, and their names.
@@ -217,48 +214,4 @@ func TestUsers(t *testing.T) {
 	check(t, os.Mkdir(gone, 0o700))
 	check(t, os.WriteFile(filepath.Join(gone, "lock"), nil, 0o600))
 	want(0)
-}
-
-// TestOldProcesses: what dead processes of older versions left in the directory of
-// their layouts goes, what living ones have there stays.
-func TestOldProcesses(t *testing.T) {
-	root := t.TempDir()
-	old := filepath.Join(root, oldProcesses)
-	make := func(name, lock string) string {
-		t.Helper()
-		check(t, os.MkdirAll(filepath.Join(old, name, "wheel-1", "new"), 0o700))
-		check(t, os.WriteFile(filepath.Join(old, lock), nil, 0o600))
-		return filepath.Join(old, lock)
-	}
-	make("1-dead", "1-dead.lock")
-	make("2-dead", "2-dead/lock")
-	var held []*flock.Flock
-	for _, name := range []string{make("3-alive", "3-alive.lock"), make("4-alive", "4-alive/lock")} {
-		l := flock.New(name)
-		if ok, err := l.TryLock(); !ok || err != nil {
-			t.Fatal(err)
-		}
-		held = append(held, l)
-	}
-	left := func() (names []string) {
-		t.Helper()
-		open(t, root)
-		entries, _ := os.ReadDir(old)
-		for _, e := range entries {
-			names = append(names, e.Name())
-		}
-		return names
-	}
-	if got, want := left(), []string{"3-alive", "3-alive.lock", "4-alive"}; !slices.Equal(got, want) {
-		t.Errorf("left %q, want %q", got, want)
-	}
-	for _, l := range held {
-		check(t, l.Close())
-	}
-	if got := left(); got != nil {
-		t.Errorf("left %q, want nothing", got)
-	}
-	if _, err := os.Lstat(old); err == nil {
-		t.Error("the empty directory is left")
-	}
 }

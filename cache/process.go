@@ -1,18 +1,13 @@
 package cache
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
-	"time"
-
-	"github.com/gofrs/flock"
 
 	"coderunner/internal/procdir"
 )
@@ -108,37 +103,6 @@ func (p *process) tempDir(prefix string) (string, error) {
 		dir, err = os.MkdirTemp(p.dir.Path(), prefix+"-")
 	}
 	return dir, NewStorageError("create", p.dir.Path(), err)
-}
-
-// sweepOld removes what dead processes of older versions left. The oldest held a
-// lock file beside their directory, and the lock "tmp" while they made them.
-func sweepOld(root string, l *locks) {
-	old := filepath.Join(root, oldProcesses)
-	entries, err := os.ReadDir(old)
-	if err != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	unlock, err := l.take(ctx, oldProcesses)
-	if err != nil {
-		return // the next one tries again
-	}
-	defer unlock()
-	for _, e := range entries {
-		lock := filepath.Join(old, e.Name())
-		dir, is := strings.CutSuffix(lock, ".lock")
-		if !is || !e.Type().IsRegular() {
-			continue
-		}
-		held := flock.New(lock, flock.SetFlag(os.O_RDWR))
-		if free, err := held.TryLock(); free && err == nil && procdir.RemoveAll(dir) == nil {
-			_ = os.Remove(lock)
-		}
-		_ = held.Close()
-	}
-	procdir.Sweep(old, "")
-	_ = os.Remove(old) // if it is empty
 }
 
 // checkOwnership returns an error if another user could have written to root: code
