@@ -35,6 +35,10 @@ func (s *Source) Message(prefix string, err error) string {
 	if pe.Incomplete || strings.Contains(pe.Text, "reached EOF") {
 		return at(len(lines)+1) + "syntax error: unexpected end of file\n"
 	}
+	offset := int(pe.Pos.Offset())
+	if next := nextWord(pe, text); next > offset {
+		line += strings.Count(text[offset:next], "\n")
+	}
 	shown, asked := "", line
 	if s.asked != "" {
 		lines, asked = strings.Split(s.asked, "\n"), s.Line(line)
@@ -77,6 +81,24 @@ func unclosedExpansion(pe syntax.ParseError, text string) (string, bool) {
 	return "}", true
 }
 
+// nextWord returns where the word begins that stands in the place of commands, behind what must
+// be followed by some: then, do, |, &&. It is 0 if that is not the error.
+func nextWord(pe syntax.ParseError, text string) int {
+	left, list := strings.CutSuffix(pe.Text, " must be followed by a statement list")
+	left, one := strings.CutSuffix(left, " must be followed by a statement")
+	if !list && !one || int(pe.Pos.Offset()) > len(text) {
+		return 0
+	}
+	rest := strings.TrimPrefix(text[pe.Pos.Offset():], strings.Trim(left, "`\""))
+	for {
+		rest = strings.TrimLeft(rest, " \t\n")
+		if !strings.HasPrefix(rest, "#") {
+			return len(text) - len(rest)
+		}
+		_, rest, _ = strings.Cut(rest, "\n")
+	}
+}
+
 // unexpected returns the token that bash would name: the one at the error's
 // place, or behind what needs something to follow.
 func unexpected(pe syntax.ParseError, text string) string {
@@ -85,7 +107,9 @@ func unexpected(pe syntax.ParseError, text string) string {
 		return ""
 	}
 	rest := text[offset:]
-	if left, expression := strings.CutSuffix(pe.Text, " must be followed by an expression"); expression {
+	if next := nextWord(pe, text); next > 0 {
+		rest = text[next:]
+	} else if left, expression := strings.CutSuffix(pe.Text, " must be followed by an expression"); expression {
 		rest = strings.TrimPrefix(rest, strings.Trim(left, "`\""))
 	} else if strings.HasPrefix(pe.Text, "`foo(`") { // whatever the name is
 		_, rest, _ = strings.Cut(rest, "(")
