@@ -62,7 +62,7 @@ func newSources(view *views.View, code string) *sources {
 			}
 		}
 	}
-	if s.isPackage(s.roots[0]) || strings.Contains(code, "from .") {
+	if strings.Contains(code, "from .") {
 		s.addPackage(s.roots[0])
 	}
 	s.read(code)
