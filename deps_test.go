@@ -222,7 +222,7 @@ const capabilities = `
 	github.com/schollz/progressbar/v3: cmd/coderunner
 	github.com/peterh/liner: internal/repl
 	github.com/mattn/go-sixel: internal/repl
-	github.com/dustin/go-humanize: cache/contents
+	github.com/dustin/go-humanize: cache/contents cmd/coderunner internal/answer internal/server internal/session
 	github.com/google/shlex: cmd/coderunner
 	github.com/dlclark/regexp2: internal/userland/regex
 	github.com/itchyny/gojq: internal/userland/commands/jq

@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"coderunner/cache"
@@ -149,7 +150,7 @@ func printEntries(w io.Writer, asJSON bool, c *cache.Cache, name string, entries
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, e := range entries {
-		fmt.Fprintf(table, "%s\t%s\t  %s\n", contents.Size(e.Size), humanAge(time.Since(e.Used)), contents.Printable(e.String()))
+		fmt.Fprintf(table, "%s\t%s\t  %s\n", contents.Size(e.Size), humanize.Time(e.Used), contents.Printable(e.String()))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -183,7 +184,7 @@ func printContents(ctx context.Context, w io.Writer, c *cache.Cache, entries []c
 		} else {
 			packages++
 		}
-		fmt.Fprintf(table, "%s\t%s\t  %s\n", contents.Size(line.Size), humanAge(time.Since(line.Used)), text)
+		fmt.Fprintf(table, "%s\t%s\t  %s\n", contents.Size(line.Size), humanize.Time(line.Used), text)
 	}
 	if err := table.Flush(); err != nil {
 		return err

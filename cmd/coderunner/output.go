@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"coderunner/internal/lazyregexp"
 	"coderunner/runners"
@@ -163,16 +162,4 @@ func printJSON(w io.Writer, v any) error {
 	out := json.NewEncoder(w)
 	out.SetIndent("", "  ")
 	return out.Encode(v)
-}
-
-// humanAge returns how long ago something was used, in days.
-func humanAge(d time.Duration) string {
-	switch days := int(d.Hours() / 24); {
-	case days < 1:
-		return "today"
-	case days == 1:
-		return "1 day"
-	default:
-		return fmt.Sprintf("%d days", days)
-	}
 }

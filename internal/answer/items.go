@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize"
+
 	"coderunner/internal/images"
 	"coderunner/runners"
 )
@@ -94,10 +96,10 @@ func (it Item) line() string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		name = fmt.Sprintf("%q", name)
 	}
-	text := fmt.Sprintf("%s (%s, %s)", name, it.MIME, Size(it.Size))
+	text := fmt.Sprintf("%s (%s, %s)", name, it.MIME, humanize.Bytes(uint64(it.Size)))
 	switch {
 	case it.Image != nil:
-		text = fmt.Sprintf("%s (%s, %s, shown at %d×%d)", name, it.MIME, Size(it.Size), it.Image.Width, it.Image.Height)
+		text = fmt.Sprintf("%s (%s, %s, shown at %d×%d)", name, it.MIME, humanize.Bytes(uint64(it.Size)), it.Image.Width, it.Image.Height)
 	case it.URI == "" && it.Path != "" && !strings.HasPrefix(it.MIME, "inode/"):
 		text += ", not kept: too large"
 	}
@@ -105,15 +107,4 @@ func (it Item) line() string {
 		text += " " + it.URI
 	}
 	return strings.TrimSpace(text)
-}
-
-// Size writes a number of bytes as people do.
-func Size(n int64) string {
-	switch {
-	case n < 10_000:
-		return fmt.Sprintf("%d bytes", n)
-	case n < 10_000_000:
-		return fmt.Sprintf("%d kB", n/1000)
-	}
-	return fmt.Sprintf("%d MB", n/1_000_000)
 }

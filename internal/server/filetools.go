@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dustin/go-humanize"
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"coderunner/internal/answer"
@@ -79,7 +80,7 @@ func (s *Server) doListFiles(ctx context.Context, a *arguments) (*mcp.CallToolRe
 		if dir = strings.TrimPrefix(dir, "./"); dir != "" && dir != "." && !strings.HasPrefix(f.Path, dir+"/") {
 			continue
 		}
-		line := fmt.Sprintf("%s (%s)", f.Path, answer.Size(f.Size))
+		line := fmt.Sprintf("%s (%s)", f.Path, humanize.Bytes(uint64(f.Size)))
 		switch f.Mode.Type() {
 		case fs.ModeDir:
 			line = f.Path + "/"
@@ -110,7 +111,7 @@ func (s *Server) doReadFile(ctx context.Context, a *arguments) (*mcp.CallToolRes
 		return linesBlock(data, first, last), nil
 	}
 	if m, err := images.Fit(data, answer.MaxImages); err == nil && offset+length == 0 && (runners.Display{MIME: left.MIME}).Image() {
-		r := textBlock("%s (%s, %s, shown at %d×%d) %s", left.Path, left.MIME, answer.Size(left.Size), m.Width, m.Height, uri)
+		r := textBlock("%s (%s, %s, shown at %d×%d) %s", left.Path, left.MIME, humanize.Bytes(uint64(left.Size)), m.Width, m.Height, uri)
 		r.Content = append(r.Content, mcp.NewImageContent(base64.StdEncoding.EncodeToString(m.Data), m.MIME))
 		return r, nil
 	}
@@ -126,7 +127,7 @@ func (s *Server) doReadFile(ctx context.Context, a *arguments) (*mcp.CallToolRes
 		link.Size = &left.Size
 		const most = 3000
 		shown := part[:min(len(part), most)]
-		r := textBlock("%s is not text (%s, %s). Bytes %d to %d in base64: %s", left.Path, left.MIME, answer.Size(left.Size), offset, offset+len(shown), base64.StdEncoding.EncodeToString(shown))
+		r := textBlock("%s is not text (%s, %s). Bytes %d to %d in base64: %s", left.Path, left.MIME, humanize.Bytes(uint64(left.Size)), offset, offset+len(shown), base64.StdEncoding.EncodeToString(shown))
 		r.Content = append(r.Content, link)
 		return r, nil
 	}
@@ -171,7 +172,7 @@ func (s *Server) doWriteFile(ctx context.Context, a *arguments) (*mcp.CallToolRe
 	if a.err != nil {
 		return nil, a.err
 	}
-	return textBlock("Wrote %s (%s).", runners.CleanPath(path), answer.Size(int64(len(data)))), s.sessions.WriteFile(ctx, name, path, data)
+	return textBlock("Wrote %s (%s).", runners.CleanPath(path), humanize.Bytes(uint64(len(data)))), s.sessions.WriteFile(ctx, name, path, data)
 }
 
 func (s *Server) doEditFile(ctx context.Context, a *arguments) (*mcp.CallToolResult, error) {

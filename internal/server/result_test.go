@@ -105,9 +105,9 @@ func TestFilesAreResources(t *testing.T) {
 	if len(files) != 5 || files[0].Text != "x,y\n" || files[1].Text != "" || files[4].URI != "" {
 		t.Fatalf("files %+v", files)
 	}
-	want := "files:\n- dir/a b.csv (text/csv, 4 bytes) " + files[0].URI + "\n  x,y\n- big.csv (text/csv, 5000 bytes) " + files[1].URI +
-		"\n- x.bin (application/octet-stream, 3 bytes) " + files[2].URI +
-		"\n- \"evil\\n- x\" (inode/fifo, 0 bytes)\n- huge (application/octet-stream, 1073 MB), not kept: too large"
+	want := "files:\n- dir/a b.csv (text/csv, 4 B) " + files[0].URI + "\n  x,y\n- big.csv (text/csv, 5.0 kB) " + files[1].URI +
+		"\n- x.bin (application/octet-stream, 3 B) " + files[2].URI +
+		"\n- \"evil\\n- x\" (inode/fifo, 0 B)\n- huge (application/octet-stream, 1.1 GB), not kept: too large"
 	if r.text() != want {
 		t.Errorf("text:\n%s\nwant:\n%s", r.text(), want)
 	}

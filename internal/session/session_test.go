@@ -492,7 +492,7 @@ func TestListText(t *testing.T) {
 		list = append(list, session.Info{Name: fmt.Sprint("s", n), State: 1, Action: "python: 1", Used: time.Now().Add(time.Duration(n-25) * time.Minute), Calls: 1})
 	}
 	lines := strings.Split(session.ListText(list), "\n")
-	first, last := "s24: state 1 (python: 1) of 1 minute ago, 1 call, 0 files (0 kB), 0 kB on disk", "5 older: s4, s3, s2, s1, s0"
+	first, last := "s24: state 1 (python: 1) of 1 minute ago, 1 call, 0 files (0 B), 0 B on disk", "5 older: s4, s3, s2, s1, s0"
 	if len(lines) != 21 || lines[0] != first || lines[20] != last {
 		t.Errorf("%d lines, %q … %q, want %q … %q", len(lines), lines[0], lines[len(lines)-1], first, last)
 	}

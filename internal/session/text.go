@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 
 	"coderunner/internal/order"
 	"coderunner/runners"
@@ -25,7 +27,7 @@ func ListText(list []Info) string {
 	older := list[min(maxSessions, len(list)):]
 	for _, x := range list[:len(list)-len(older)] {
 		fmt.Fprintf(&b, "%s: state %d (%s) of %s, %s, %s (%s), %s on disk\n", x.Name, x.State, runners.Clip(x.Action, 100),
-			ago(x.Used), count(x.Calls, "call"), count(x.Files, "file"), kilobytes(x.FileBytes), kilobytes(x.Bytes))
+			humanize.Time(x.Used), english.Plural(x.Calls, "call", ""), english.Plural(x.Files, "file", ""), humanize.Bytes(uint64(x.FileBytes)), humanize.Bytes(uint64(x.Bytes)))
 		for _, l := range x.Languages {
 			fmt.Fprintf(&b, "  %s: %s\n", l.Name, l.text())
 		}
@@ -43,19 +45,11 @@ func ListText(list []Info) string {
 	return runners.Clip(strings.TrimSuffix(b.String(), "\n"), maxText)
 }
 
-// count writes a number of things.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // HistoryText describes the states of a session, one in a line.
 func HistoryText(x Info) string {
 	var b strings.Builder
 	for _, p := range x.History {
-		fmt.Fprintf(&b, "%d, %s: %s", p.State, ago(p.When), p.Action)
+		fmt.Fprintf(&b, "%d, %s: %s", p.State, humanize.Time(p.When), p.Action)
 		if p.Status != "" && p.Status != runners.Succeeded {
 			fmt.Fprintf(&b, " (%s)", p.Status)
 		}
@@ -84,25 +78,4 @@ func (l Language) text() string {
 		text += "; they will not survive a restart: " + l.Unsaved
 	}
 	return text
-}
-
-func kilobytes(n int64) string {
-	if n < 10_000_000 {
-		return fmt.Sprintf("%d kB", (n+999)/1000)
-	}
-	return fmt.Sprintf("%d MB", n/1_000_000)
-}
-
-// ago writes how long ago something was.
-func ago(t time.Time) string {
-	switch d := time.Since(t); {
-	case d < time.Minute:
-		return "just now"
-	case d < 2*time.Hour:
-		return count(int(d.Minutes()), "minute") + " ago"
-	case d < 48*time.Hour:
-		return count(int(d.Hours()), "hour") + " ago"
-	default:
-		return count(int(d.Hours())/24, "day") + " ago"
-	}
 }
