@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"syscall"
@@ -70,7 +71,7 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	case j.pk.Only && found.Problem != nil:
 		return j.unparsable(found.Problem), nil
 	}
-	j.brings = len(found.Own) > 1 // its own file is one
+	j.brings = bringsModules(found.Own, shownName(j.req))
 	if err := j.pip.Imports(ctx, found); err != nil {
 		return nil, err
 	}
@@ -91,6 +92,13 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	o := j.outcome(ctx, res)
 	o.Reached(j.net)
 	return o, nil
+}
+
+// bringsModules reports whether a program has modules of its own besides its file, by the names
+// of its modules. The file and the directories that it is in are among them.
+func bringsModules(own []string, file string) bool {
+	parts := strings.Split(strings.TrimSuffix(file, path.Ext(file)), "/")
+	return slices.ContainsFunc(own, func(name string) bool { return !slices.Contains(parts, name) })
 }
 
 // chooseSnapshot looks for a snapshot with the program's imports to run on, unless

@@ -2,12 +2,15 @@ package python
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"coderunner/cache"
+	views "coderunner/internal/project"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/runners"
 )
@@ -49,6 +52,23 @@ func TestSnapshots(t *testing.T) {
 	own := []runners.File{{Path: "mine.py", Data: nil}}
 	if got := again(runners.Request{Code: code, Files: own}); got != `[false,"attrs"]` {
 		t.Errorf("with a module of its own: %s", got)
+	}
+	// The directories that the program's file is in are no such modules.
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a", "b", "main.py"), []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	view, err := views.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	view.Program = "a/b/main.py"
+	if got := again(runners.Request{Code: code, Project: view}); got != `[true,"attrs"]` {
+		t.Errorf("in a directory: %s", got)
 	}
 	// A snapshot that does not fit is not used; the base one does not either.
 	if got := again(runners.Request{Code: code, Limits: runners.Limits{Memory: 40 << 20}}); !strings.HasSuffix(got, `"attrs"]`) {
