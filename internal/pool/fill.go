@@ -15,12 +15,13 @@ func (p *Pool[K, V]) Want(key K) {
 	s.want = max(s.want, min(1, p.o.MaxIdle))
 }
 
-// Fill makes the missing values in the background, after Return if leased ones
-// may cover them.
+// Fill makes the missing values in the background: after Return if leased ones may cover them,
+// and after Quiet if there are spare ones.
 func (p *Pool[K, V]) Fill(key K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.keys[key]; s != nil {
+		s.busy = time.Now()
 		p.fillLocked(key, s)
 	}
 }
@@ -30,10 +31,7 @@ func (p *Pool[K, V]) fillLocked(key K, s *values[V]) {
 	if p.closed || s.dropped || missing <= 0 {
 		return
 	}
-	delay := time.Duration(0)
-	if missing <= p.expectedLocked(s) {
-		delay = p.o.Return
-	}
+	delay := p.delayLocked(s, missing)
 	if s.filling {
 		if delay == 0 && s.delayed != nil && s.delayed.Stop() {
 			s.delayed.Reset(0)
@@ -53,6 +51,17 @@ func (p *Pool[K, V]) fillLocked(key K, s *values[V]) {
 	}
 }
 
+// delayLocked returns how long to wait before missing values are made.
+func (p *Pool[K, V]) delayLocked(s *values[V], missing int) time.Duration {
+	switch {
+	case missing <= p.expectedLocked(s):
+		return p.o.Return
+	case len(s.ready) > 1: // the last one may be taken while the next is made
+		return max(p.o.Quiet-time.Since(s.busy), 0)
+	}
+	return 0
+}
+
 // expectedLocked returns the number of leased values that may come back soon.
 func (p *Pool[K, V]) expectedLocked(s *values[V]) (n int) {
 	for _, since := range s.leases {
@@ -68,7 +77,7 @@ func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 	p.mu.Lock()
 	s.delayed = nil
 	missing := s.want - len(s.ready) - s.resetting
-	wait := missing <= p.expectedLocked(s)
+	wait := missing <= 0 || p.delayLocked(s, missing) > 0
 	if p.closed || s.dropped || wait || !p.roomLocked(s) {
 		s.filling = false
 		if wait {

@@ -47,6 +47,10 @@ type Options[K comparable, V comparable] struct {
 
 	// Return is how long Fill waits for leased values before replacing them.
 	Return time.Duration
+
+	// Quiet is how long a key with spare values must not be used before Fill makes more. To
+	// make one would take the processor from those of a burst.
+	Quiet time.Duration
 }
 
 // Pool keeps values by key.
@@ -66,6 +70,7 @@ type Pool[K comparable, V comparable] struct {
 type values[V comparable] struct {
 	want      int         // target number of ready values
 	asked     time.Time   // the last Get
+	busy      time.Time   // the last Get or Fill
 	ready     []idle[V]   // oldest first
 	used      []idle[V]   // oldest first
 	resetting int         // in the background
@@ -112,6 +117,7 @@ func (p *Pool[K, V]) take(key K) (V, bool) {
 	defer p.mu.Unlock()
 	s := p.valuesLocked(key)
 	s.asked = time.Now()
+	s.busy = s.asked
 	waited := false
 	for len(s.ready) == 0 && s.resetting > s.waiting {
 		waited = true

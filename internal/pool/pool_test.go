@@ -324,6 +324,43 @@ func TestNotReady(t *testing.T) {
 	})
 }
 
+// TestBurst has values made after a burst of Gets, but for the last one, which may not do.
+func TestBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const quiet = 20 * time.Millisecond
+		s := newShop(Options[string, *thing]{MaxIdle: 3, Quiet: quiet})
+		var kept []*thing
+		get := func() {
+			v, _ := s.get(t, "a")
+			kept = append(kept, v)
+		}
+		for range 5 {
+			get()
+		}
+		pass(time.Minute)
+		made := s.count()
+		get()
+		pass(quiet - 1)
+		s.Fill("a")
+		pass(time.Second + quiet - 1)
+		if n := s.count(); n != made {
+			t.Errorf("%d made while others may be asked for", n-made)
+		}
+		pass(1)
+		if n := s.count(); n != made+1 {
+			t.Errorf("%d made afterwards, want 1", n-made)
+		}
+		get()
+		get()
+		pass(time.Second)
+		if n := s.count(); n != made+2 {
+			t.Errorf("%d made beside the last one, want 1", n-made-1)
+		}
+		pass(time.Minute)
+		s.end(t, kept...)
+	})
+}
+
 // TestManyAtOnce is for the race detector: each value has one user at a time.
 func TestManyAtOnce(t *testing.T) {
 	var mu sync.Mutex

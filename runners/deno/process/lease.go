@@ -11,6 +11,10 @@ import (
 	"go.uber.org/zap"
 )
 
+// quiet is how long no program must run before the pool starts more processes than the next
+// programs need: less than a client thinks, and more than it takes to read an answer.
+const quiet = 20 * time.Millisecond
+
 // IdleLimit bounds how long a process stays idle.
 const IdleLimit = 10 * time.Minute
 
@@ -44,6 +48,7 @@ func NewLeases(of *Launcher, max int) *Leases {
 			Ready:       (*Instance).ready,
 			MaxIdle:     max,
 			MaxIdleTime: IdleLimit,
+			Quiet:       quiet,
 		})
 	}
 	return l
