@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -22,7 +21,21 @@ func setTraced(attr *syscall.SysProcAttr, traced bool) { attr.Ptrace = traced }
 
 // awaitExit waits for the end of a process without reaping it. It reports whether
 // that worked.
-func awaitExit(p *os.Process) bool { return await(p, unix.WEXITED) }
+func awaitExit(p *os.Process) bool { return awaitEnd(p) || await(p, unix.WEXITED) }
+
+// awaitEnd is awaitExit where the kernel has descriptors of processes, which package os polls.
+// A thread that waits in a system call keeps the scheduler's monitor awake, which takes 1 ms of
+// the processor from a program of 5 ms.
+func awaitEnd(p *os.Process) bool {
+	fd, err := unix.PidfdOpen(p.Pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return false
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	defer f.Close()
+	raw, err := f.SyscallConn()
+	return err == nil && raw.Read(func(uintptr) bool { return hasExited(p) }) == nil
+}
 
 // awaitStop waits until a process is stopped or has ended.
 func awaitStop(p *os.Process) { await(p, unix.WSTOPPED|unix.WEXITED) }
@@ -56,16 +69,20 @@ func used(pid int) (time.Duration, error) {
 }
 
 // memoryNow returns the memory of a living process.
-func memoryNow(pid int) (memory, error) {
-	status, err := memoryStatus(pid)
-	return memory{status["VmHWM"], status["VmData"], status["RssAnon"]}, err
+func memoryNow(pid int) (m memory, err error) {
+	err = memoryStatus(pid, map[string]*int64{"VmHWM": &m.peak, "VmData": &m.data, "RssAnon": &m.anon})
+	if err == nil && m.data == 0 {
+		err = fmt.Errorf("read the memory of process %d: %w", pid, ErrEnded)
+	}
+	return m, err
 }
 
 // Resident returns the memory that a process has touched and no file has, in bytes, 0 if it
 // has ended.
 func (p *Process) Resident() int64 {
-	status, _ := memoryStatus(p.Pid())
-	return status["RssAnon"] + status["RssShmem"]
+	var anon, shared int64
+	_ = memoryStatus(p.Pid(), map[string]*int64{"RssAnon": &anon, "RssShmem": &shared})
+	return anon + shared
 }
 
 // Threads returns how many threads a process has, 0 if it has ended.
@@ -125,27 +142,36 @@ func setLimit(pid, resource int, limit unix.Rlimit) error {
 	return nil
 }
 
-// memoryStatus reads the sizes in /proc/PID/status, in bytes.
-func memoryStatus(pid int) (map[string]int64, error) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+// memoryStatus reads sizes in /proc/PID/status, in bytes. Those that are not there stay.
+func memoryStatus(pid int, sizes map[string]*int64) error {
+	text, err := readProc(pid, "status")
 	if err != nil {
-		return nil, fmt.Errorf("read the memory of process %d: %w", pid, err)
+		return fmt.Errorf("read the memory of process %d: %w", pid, err)
 	}
-	sizes := map[string]int64{}
-	for lines := bufio.NewScanner(bytes.NewReader(b)); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), ":")
-		if kb, ok := strings.CutSuffix(strings.TrimSpace(value), " kB"); ok {
-			n, err := strconv.ParseInt(kb, 10, 64)
+	for line := range bytes.Lines(text) {
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		if size := sizes[string(name)]; size != nil {
+			kb, err := strconv.ParseInt(strings.TrimSuffix(string(bytes.TrimSpace(value)), " kB"), 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("read the memory of process %d: %w", pid, err)
+				return fmt.Errorf("read the memory of process %d: %w", pid, err)
 			}
-			sizes[name] = n << 10
+			*size = kb << 10
 		}
 	}
-	if sizes["VmData"] == 0 {
-		return nil, fmt.Errorf("read the memory of process %d: %w", pid, ErrEnded)
+	return nil
+}
+
+// readProc reads a file of a process in /proc of at most a page. Package os would ask first
+// whether it can be polled.
+func readProc(pid int, name string) ([]byte, error) {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
 	}
-	return sizes, nil
+	defer unix.Close(fd)
+	text := make([]byte, 4096)
+	n, err := unix.Read(fd, text)
+	return text[:max(n, 0)], err
 }
 
 // PeakMemory returns the peak memory of an ended process, in bytes, 0 if unknown.
@@ -153,8 +179,8 @@ func memoryStatus(pid int) (map[string]int64, error) {
 // is larger than that.
 func PeakMemory(state *os.ProcessState) int64 {
 	peak := maxRSS(state) << 10
-	own, err := memoryStatus(os.Getpid())
-	if err != nil || peak <= own["VmHWM"] {
+	own, err := memoryNow(os.Getpid())
+	if err != nil || peak <= own.peak {
 		return 0
 	}
 	return peak
@@ -162,11 +188,11 @@ func PeakMemory(state *os.ProcessState) int64 {
 
 // visible reports whether we may list a process's descriptors.
 func visible(pid int) bool {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/fd", pid))
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
-	f.Close()
+	unix.Close(fd)
 	return true
 }
 
