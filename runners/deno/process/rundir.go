@@ -62,7 +62,7 @@ func OpenRunDirs(root []byte) (*runDirs, error) {
 	f := &runDirs{Path: dir.Path(), dir: dir}
 	err = os.Mkdir(f.Private(), 0o700)
 	if err == nil {
-		err = os.WriteFile(f.Seal(), []byte(source("seal")), 0o600)
+		err = os.WriteFile(f.Seal(), source("seal"), 0o600)
 	}
 	if err == nil && root != nil {
 		err = os.WriteFile(f.root(), root, 0o600)
