@@ -142,36 +142,28 @@ func setLimit(pid, resource int, limit unix.Rlimit) error {
 	return nil
 }
 
-// memoryStatus reads sizes in /proc/PID/status, in bytes. Those that are not there stay.
+// memoryStatus reads sizes in /proc/PID/status, in bytes. Those that are not there stay. It
+// makes the system calls itself: package os would ask first whether the file can be polled.
 func memoryStatus(pid int, sizes map[string]*int64) error {
-	text, err := readProc(pid, "status")
-	if err != nil {
-		return fmt.Errorf("read the memory of process %d: %w", pid, err)
+	text := make([]byte, 4096) // the sizes are in the first part of it
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/status", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err == nil {
+		var n int
+		n, err = unix.Read(fd, text)
+		unix.Close(fd)
+		text = text[:max(n, 0)]
 	}
 	for line := range bytes.Lines(text) {
 		name, value, _ := bytes.Cut(line, []byte(":"))
-		if size := sizes[string(name)]; size != nil {
-			kb, err := strconv.ParseInt(strings.TrimSuffix(string(bytes.TrimSpace(value)), " kB"), 10, 64)
-			if err != nil {
-				return fmt.Errorf("read the memory of process %d: %w", pid, err)
-			}
-			*size = kb << 10
+		if size := sizes[string(name)]; size != nil && err == nil {
+			*size, err = strconv.ParseInt(strings.TrimSuffix(string(bytes.TrimSpace(value)), " kB"), 10, 64)
+			*size <<= 10
 		}
 	}
-	return nil
-}
-
-// readProc reads a file of a process in /proc of at most a page. Package os would ask first
-// whether it can be polled.
-func readProc(pid int, name string) ([]byte, error) {
-	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/"+name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("read the memory of process %d: %w", pid, err)
 	}
-	defer unix.Close(fd)
-	text := make([]byte, 4096)
-	n, err := unix.Read(fd, text)
-	return text[:max(n, 0)], err
+	return nil
 }
 
 // PeakMemory returns the peak memory of an ended process, in bytes, 0 if unknown.

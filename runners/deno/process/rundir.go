@@ -215,8 +215,11 @@ func (f *RunDir) Write(main, source string, files []runners.File) error {
 	return runners.Directory{Root: root}.Write(append([]runners.File{{Path: main, Data: []byte(source)}}, files...)...)
 }
 
-// Place puts a project into the working directory.
+// Place puts a project, if there is one, into the working directory.
 func (f *RunDir) Place(l *project.Layout) (err error) {
+	if l == nil {
+		return nil
+	}
 	root := f.Open()
 	if root == nil {
 		return ErrReplaced
