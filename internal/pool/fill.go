@@ -15,23 +15,54 @@ func (p *Pool[K, V]) Want(key K) {
 	s.want = max(s.want, min(1, p.o.MaxIdle))
 }
 
-// Fill makes the missing values in the background: after Return if leased ones may cover them,
-// and after Quiet if there are spare ones.
+// Fill makes the missing values in the background, after Return if leased ones
+// may cover them.
 func (p *Pool[K, V]) Fill(key K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.keys[key]; s != nil {
-		s.busy = time.Now()
 		p.fillLocked(key, s)
 	}
 }
 
+// Resume has Fill go on where MaxStarting held it up.
+func (p *Pool[K, V]) Resume() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, s := range p.keys {
+		p.fillLocked(key, s)
+	}
+}
+
+// startingLocked reports whether as many values as may are not ready yet, or are being made for
+// other keys.
+func (p *Pool[K, V]) startingLocked(s *values[V]) bool {
+	if p.o.MaxStarting == 0 {
+		return false
+	}
+	n := 0
+	for _, other := range p.keys {
+		if other != s && other.filling && other.delayed == nil {
+			n++
+		}
+		for _, one := range other.ready {
+			if !p.o.Ready(one.value) {
+				n++
+			}
+		}
+	}
+	return n >= p.o.MaxStarting
+}
+
 func (p *Pool[K, V]) fillLocked(key K, s *values[V]) {
 	missing := s.want - len(s.ready) - s.resetting
-	if p.closed || s.dropped || missing <= 0 {
+	if p.closed || s.dropped || missing <= 0 || p.startingLocked(s) {
 		return
 	}
-	delay := p.delayLocked(s, missing)
+	delay := time.Duration(0)
+	if missing <= p.expectedLocked(s) {
+		delay = p.o.Return
+	}
 	if s.filling {
 		if delay == 0 && s.delayed != nil && s.delayed.Stop() {
 			s.delayed.Reset(0)
@@ -51,17 +82,6 @@ func (p *Pool[K, V]) fillLocked(key K, s *values[V]) {
 	}
 }
 
-// delayLocked returns how long to wait before missing values are made.
-func (p *Pool[K, V]) delayLocked(s *values[V], missing int) time.Duration {
-	switch {
-	case missing <= p.expectedLocked(s):
-		return p.o.Return
-	case len(s.ready) > 1: // the last one may be taken while the next is made
-		return max(p.o.Quiet-time.Since(s.busy), 0)
-	}
-	return 0
-}
-
 // expectedLocked returns the number of leased values that may come back soon.
 func (p *Pool[K, V]) expectedLocked(s *values[V]) (n int) {
 	for _, since := range s.leases {
@@ -77,7 +97,7 @@ func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 	p.mu.Lock()
 	s.delayed = nil
 	missing := s.want - len(s.ready) - s.resetting
-	wait := missing <= 0 || p.delayLocked(s, missing) > 0
+	wait := missing <= p.expectedLocked(s) || p.startingLocked(s)
 	if p.closed || s.dropped || wait || !p.roomLocked(s) {
 		s.filling = false
 		if wait {

@@ -48,9 +48,9 @@ type Options[K comparable, V comparable] struct {
 	// Return is how long Fill waits for leased values before replacing them.
 	Return time.Duration
 
-	// Quiet is how long a key with spare values must not be used before Fill makes more. To
-	// make one would take the processor from those of a burst.
-	Quiet time.Duration
+	// MaxStarting bounds the idle values for which Ready is false: while there are as many,
+	// Fill makes none. When one has become ready, Resume goes on. 0 is no bound.
+	MaxStarting int
 }
 
 // Pool keeps values by key.
@@ -70,7 +70,6 @@ type Pool[K comparable, V comparable] struct {
 type values[V comparable] struct {
 	want      int         // target number of ready values
 	asked     time.Time   // the last Get
-	busy      time.Time   // the last Get or Fill
 	ready     []idle[V]   // oldest first
 	used      []idle[V]   // oldest first
 	resetting int         // in the background
@@ -117,7 +116,6 @@ func (p *Pool[K, V]) take(key K) (V, bool) {
 	defer p.mu.Unlock()
 	s := p.valuesLocked(key)
 	s.asked = time.Now()
-	s.busy = s.asked
 	waited := false
 	for len(s.ready) == 0 && s.resetting > s.waiting {
 		waited = true

@@ -325,39 +325,27 @@ func TestNotReady(t *testing.T) {
 	})
 }
 
-// TestBurst has values made after a burst of Gets, but for the last one, which may not do.
-func TestBurst(t *testing.T) {
+// TestMaxStarting has values made one after the other, each when the last one is ready.
+func TestMaxStarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const quiet = 20 * time.Millisecond
-		s := newShop(Options[string, *thing]{MaxIdle: 3, Quiet: quiet})
+		started := map[*thing]bool{}
+		s := newShop(Options[string, *thing]{MaxIdle: 4, MaxStarting: 1, Ready: func(v *thing) bool { return started[v] }})
 		var kept []*thing
-		get := func() {
+		for range 3 {
 			v, _ := s.get(t, "a")
 			kept = append(kept, v)
+			pass(time.Minute)
 		}
-		for range 5 {
-			get()
+		s.Want("b")
+		s.Fill("b")
+		for want := 1; want <= 4; want++ {
+			pass(time.Minute)
+			if n := s.ready("a") + s.ready("b"); n != want {
+				t.Errorf("%d are there or begun, want %d", n, want)
+			}
+			started[s.all[s.count()-1]] = true
+			s.Resume()
 		}
-		pass(time.Minute)
-		made := s.count()
-		get()
-		pass(quiet - 1)
-		s.Fill("a")
-		pass(time.Second + quiet - 1)
-		if n := s.count(); n != made {
-			t.Errorf("%d made while others may be asked for", n-made)
-		}
-		pass(1)
-		if n := s.count(); n != made+1 {
-			t.Errorf("%d made afterwards, want 1", n-made)
-		}
-		get()
-		get()
-		pass(time.Second)
-		if n := s.count(); n != made+2 {
-			t.Errorf("%d made beside the last one, want 1", n-made-1)
-		}
-		pass(time.Minute)
 		s.end(t, kept...)
 	})
 }
