@@ -84,7 +84,7 @@ func (l *Leases) Take(ctx context.Context, v Variant) *Instance {
 	if key := l.key(v); key != "" {
 		begun := time.Now()
 		if in, err := l.Pool.Get(ctx, key); err == nil {
-			if in.Launched.Before(begun) && !in.ready() { // so are the next ones: one more is started beside it
+			if in.Launched.Before(begun) && !in.ready() { // no other is ready: start one beside it
 				l.Fill(key)
 			}
 			return in
