@@ -277,7 +277,8 @@ func (p *Process) Usage() Usage {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	u.Peak = max(u.Peak, p.most.peak)
+	p.most.peak = max(u.Peak, p.most.peak)
+	u.Peak = p.most.peak
 	return u
 }
 

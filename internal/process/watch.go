@@ -12,15 +12,16 @@ import (
 var ErrEnded = errors.New("it has ended")
 
 // Limit limits an idle process, or one that has just begun: its data to the current
-// size plus limit bytes, its files, and its core dumps.
-func (p *Process) Limit(limit int64) error {
+// size plus limit bytes, its files, and its core dumps. It returns what the process has used.
+func (p *Process) Limit(limit int64) (before Usage, err error) {
 	p.visible = visible(p.Pid())
 	p.limit = limit
-	var err error
+	before.CPU, _ = used(p.Pid())
 	p.first, err = memoryNow(p.Pid())
 	if errors.Is(err, errors.ErrUnsupported) {
-		return nil // only V8's own limit applies
+		return before, nil // only V8's own limit applies
 	}
+	before.Peak = p.first.peak
 	if err == nil {
 		data := uint64(p.first.data + limit)
 		err = setLimits(p.Pid(), data, data+workersData)
@@ -29,9 +30,9 @@ func (p *Process) Limit(limit int64) error {
 		err = p.group.LimitMemory(groupMemory(limit))
 	}
 	if err != nil {
-		return fmt.Errorf("limit process %d: %w", p.Pid(), err)
+		return before, fmt.Errorf("limit process %d: %w", p.Pid(), err)
 	}
-	return nil
+	return before, nil
 }
 
 // Settle decides whether the program may start Workers. Then RLIMIT_DATA has room
@@ -53,12 +54,12 @@ func (p *Process) Settle(workers, more bool) {
 	_ = setData(p.Pid(), data, most) // it may have ended
 }
 
-// Filled reports whether a sample had at least half of the memory that Limit
-// allows.
+// Filled reports whether a sample, or what Usage returned, had at least half of the memory
+// that Limit allows.
 func (p *Process) Filled() bool {
-	peak := p.Usage().Peak - p.first.peak
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	peak := p.most.peak - p.first.peak
 	if !p.workers { // what V8 reserves for a Worker is data, too
 		peak = max(peak, p.most.data-p.first.data)
 	}

@@ -143,11 +143,10 @@ func (j *job) execute(ctx context.Context, load bool) (*ending.Ending, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := in.Dir.Write(j.Main, j.Program.Text(), j.Files); err != nil {
-			in.Discard()
-			return nil, err
+		if err = in.Dir.Write(j.Main, j.Program.Text(), j.Files); err == nil {
+			err = in.Dir.Place(j.layout)
 		}
-		if err := in.Dir.Place(j.layout); err != nil {
+		if err != nil {
 			in.Discard()
 			return nil, err
 		}

@@ -267,9 +267,6 @@ func (s *continuing) start(ctx context.Context) error {
 		release = func() {}
 	}
 	s.k = &kept{Instance: in, names: map[string]int{}, scripts: map[string]stacktrace.Script{}, key: s.req.Session.Key, release: release}
-	if s.layout == nil {
-		return nil
-	}
 	return in.Dir.Place(s.layout)
 }
 

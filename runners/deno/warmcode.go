@@ -119,7 +119,10 @@ func (c *codes) seal(ctx context.Context, binary string, f *process.RunDir) erro
 	if err != nil {
 		return err
 	}
-	script := c.RunDirs.Seal()
+	script := filepath.Join(dir, "seal.js")
+	if err := os.WriteFile(script, codecache.Seal, 0o600); err != nil {
+		return err
+	}
 	spec := c.Spec(binary, script, "")
 	spec.Write, spec.Network = []string{f.Code(), dir}, false
 	args := []string{"run", "--quiet", "--no-config", "--no-lock", "--no-prompt", "--no-remote", "--no-npm", "--allow-read=" + f.Code(), "--allow-write=" + f.Code(), script, f.Code()}

@@ -116,7 +116,7 @@ func (r *Runner) command(dir, work, main string, req runners.Request) process.Co
 // attend limits, feeds, watches and reaps the process.
 func (r *Runner) attend(ctx context.Context, p *process.Process, req runners.Request, dir string, end *ending) {
 	begun := time.Now()
-	end.unlimited = p.Limit(req.Limits.Memory)
+	_, end.unlimited = p.Limit(req.Limits.Memory)
 	if end.unlimited != nil && !errors.Is(end.unlimited, process.ErrEnded) {
 		p.Kill(stopUnlimited)
 	}
@@ -143,9 +143,9 @@ func (r *Runner) attend(ctx context.Context, p *process.Process, req runners.Req
 	stopWatch()
 	watch.Wait()
 
+	used := p.Usage()
 	end.stopped, end.filled = p.Stopped(), p.Filled()
 	end.code, end.signal = p.Exit()
-	used := p.Usage()
 	end.usage.RunMS, end.usage.CPUMS, end.usage.PeakMemoryBytes = time.Since(begun).Milliseconds(), used.CPU.Milliseconds(), used.Peak
 }
 

@@ -8,6 +8,7 @@ package codecache
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -28,6 +29,11 @@ const Kind = "deno-code"
 
 // Names are the files of Deno's databases. SQLite's other files are beside them.
 var Names = []string{"v8_code_cache_v2", "node_analysis_cache_v2", "dep_analysis_cache_v2"}
+
+// Seal is a program for Deno that completes the databases that it is told of.
+//
+//go:embed seal.js
+var Seal []byte
 
 const (
 	// buildLimit bounds the making of a set's databases.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"bytes"
 	"embed"
 	"fmt"
 	"os"
@@ -14,17 +15,13 @@ import (
 //go:embed bootstrap/*.js
 var scripts embed.FS
 
-// source returns the text of some of the scripts, one after the other.
-func source(names ...string) string {
-	var b strings.Builder
-	for _, name := range names {
-		text, err := scripts.ReadFile("bootstrap/" + name + ".js")
-		if err != nil {
-			panic(err) // it is embedded
-		}
-		b.Write(text)
+// source returns the text of one of the scripts.
+func source(name string) []byte {
+	text, err := scripts.ReadFile("bootstrap/" + name + ".js")
+	if err != nil {
+		panic(err) // it is embedded
 	}
-	return b.String()
+	return text
 }
 
 // The bootstraps in the base directory. Each process reads all of its own, which for 30 KiB
@@ -48,52 +45,71 @@ func bootstrapName(v Variant) string {
 
 // bootstrapText returns a bootstrap: load.js with the texts that it compiles.
 func bootstrapText(name string) []byte {
-	body := source("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "temp")
+	var body, late strings.Builder
+	var text bytes.Buffer
+	body.Grow(64 << 10) // to grow later would take longer than the rest
+	late.Grow(128 << 10)
+	text.Grow(192 << 10)
+	body.WriteString(`return (async () => { "use strict"; `)
+	add := func(names ...string) {
+		for _, name := range names {
+			postpone(&body, &late, source(name))
+		}
+	}
+	add("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "temp")
 	if name != aloneName {
-		body += source("early", "tools") + standins.Source()
+		add("early", "tools")
+		for _, text := range standins.Sources() {
+			postpone(&body, &late, text)
+		}
 	}
 	if name == sessionName {
-		body += source("session", "modules")
+		add("session", "modules")
 	}
-	var late strings.Builder
-	body = `return (async () => { "use strict"; ` + postpone(&late, body+source("bootstrap")) + "})();"
-	return []byte(strings.NewReplacer("SOURCE", `"`+quoted.Replace(body)+`"`, "LATE", `"`+quoted.Replace(late.String())+`"`).Replace(source("load")))
+	add("bootstrap")
+	body.WriteString("})();")
+	rest := string(source("load"))
+	for _, part := range []struct{ name, text string }{{"SOURCE", body.String()}, {"LATE", late.String()}} {
+		before, after, _ := strings.Cut(rest, part.name)
+		text.WriteString(before + `"`)
+		_, _ = quoted.WriteString(&text, part.text) // a Buffer takes everything
+		text.WriteByte('"')
+		rest = after
+	}
+	text.WriteString(rest)
+	return text.Bytes()
 }
 
 // atOnce are the functions that a process needs for every program.
 var atOnce = strings.Fields(`defineTests defineDisplay machine codeURLs answerDialogs endServers mendFetch explainDNS siteAny formatNumbers
 	hearErrors holdSignals patchRealm patchModules ownTemp ownTempDeno read readFrame prepareCall hasNode over reportServers reportQuestion report writeAll`)
 
-// postpone returns a script without comments, whose functions, but for those of atOnce, are
+// postpone adds a script without comments to text. Its functions, but for those of atOnce, are
 // compiled when they are first called: to look through all of them takes V8 2 ms of each start,
 // and a program calls few. Their texts go to late.
-func postpone(late *strings.Builder, script string) string {
-	var text, function strings.Builder
-	name := ""
-	for line := range strings.Lines(script) {
-		if strings.HasPrefix(strings.TrimSpace(line), "//") {
+func postpone(text, late *strings.Builder, script []byte) {
+	name, begin := "", late.Len()
+	for line := range bytes.Lines(script) {
+		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("//")) {
 			continue
 		}
-		head, begins := strings.CutPrefix(strings.TrimPrefix(line, "async "), "function ")
+		head, begins := bytes.CutPrefix(bytes.TrimPrefix(line, []byte("async ")), []byte("function "))
 		if begins {
-			name, _, _ = strings.Cut(head, "(")
+			head, _, _ = bytes.Cut(head, []byte("("))
+			name, begin = string(head), late.Len()
 		}
 		if name == "" || slices.Contains(atOnce, name) {
-			text.WriteString(line)
+			text.Write(line)
 		} else {
-			function.WriteString(line)
+			late.Write(line)
 		}
-		if strings.HasPrefix(line, "}") || begins && strings.HasSuffix(line, "}\n") {
-			if function.Len() > 0 {
-				begin := late.Len()
-				late.WriteString(function.String())
-				fmt.Fprintf(&text, "function %[1]s() { return apply(made.%[1]s ??= %[1]s = eval(lateText(%d, %d)), this, arguments); }\n", name, begin, late.Len())
+		if bytes.HasPrefix(line, []byte("}")) || begins && bytes.HasSuffix(line, []byte("}\n")) {
+			if end := late.Len(); end > begin {
+				fmt.Fprintf(text, "function %[1]s() { return apply(made.%[1]s ??= %[1]s = eval(lateText(%d, %d)), this, arguments); }\n", name, begin, end)
 			}
-			name = ""
-			function.Reset()
+			name, begin = "", late.Len()
 		}
 	}
-	return text.String()
 }
 
 // quoted writes a text of ours as what is between the quotes of a string of JavaScript. It

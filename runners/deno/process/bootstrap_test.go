@@ -16,8 +16,9 @@ func TestBootstrapASCII(t *testing.T) {
 		}
 	}
 	const first, second = "async function f(a) {\n  return a;\n}\n", "function g() {}\n"
-	var late strings.Builder
-	text := postpone(&late, "let x; // and why\n// a comment\n"+first+"function read() {\n}\n"+second)
+	var late, b strings.Builder
+	postpone(&b, &late, []byte("let x; // and why\n// a comment\n"+first+"function read() {\n}\n"+second))
+	text := b.String()
 	if late.String() != first+second || !strings.Contains(text, "lateText(0, 36)") || !strings.Contains(text, "lateText(36, 52)") ||
 		!strings.Contains(text, "function read() {\n}\n") || strings.Contains(text, "comment") {
 		t.Errorf("%s\nlater: %s", text, &late)

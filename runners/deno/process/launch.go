@@ -167,14 +167,14 @@ func (in *Instance) configure() error {
 	if err := in.Process.Stdout.ReadFull(make([]byte, 1), startLimit); err != nil {
 		return err
 	}
-	in.Before = in.Process.Usage()
-	if err := in.Process.Limit(in.Variant.Memory); err != nil {
+	var err error
+	if in.Before, err = in.Process.Limit(in.Variant.Memory); err != nil {
 		in.warnOnce.Do(func() { in.Log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
 	}
 	if in.Variant.Early == nil {
 		return nil
 	}
-	err := in.loadEarly()
+	err = in.loadEarly()
 	in.Before = in.Process.Usage()
 	return err
 }

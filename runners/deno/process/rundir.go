@@ -61,9 +61,6 @@ func OpenRunDirs(root []byte) (*runDirs, error) {
 	}
 	f := &runDirs{Path: dir.Path(), dir: dir}
 	err = os.Mkdir(f.Private(), 0o700)
-	if err == nil {
-		err = os.WriteFile(f.Seal(), []byte(source("seal")), 0o600)
-	}
 	if err == nil && root != nil {
 		err = os.WriteFile(f.root(), root, 0o600)
 	}
@@ -76,13 +73,11 @@ func OpenRunDirs(root []byte) (*runDirs, error) {
 // The names in the base directory.
 const (
 	ownName  = "deno"
-	sealName = "seal.js" // in ownName
 	rootName = "root.pem"
 )
 
 func (f *runDirs) Private() string { return filepath.Join(f.Path, ownName) }
 func (f *runDirs) root() string    { return filepath.Join(f.Path, rootName) }
-func (f *runDirs) Seal() string    { return filepath.Join(f.Private(), sealName) }
 
 func (f *runDirs) Close() error {
 	if err := f.dir.Remove(); err != nil {
@@ -220,8 +215,11 @@ func (f *RunDir) Write(main, source string, files []runners.File) error {
 	return runners.Directory{Root: root}.Write(append([]runners.File{{Path: main, Data: []byte(source)}}, files...)...)
 }
 
-// Place puts a project into the working directory.
+// Place puts a project, if there is one, into the working directory.
 func (f *RunDir) Place(l *project.Layout) (err error) {
+	if l == nil {
+		return nil
+	}
 	root := f.Open()
 	if root == nil {
 		return ErrReplaced

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"coderunner/internal/lazyregexp"
 	"coderunner/runners"
 	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/jsparse"
@@ -159,8 +158,11 @@ func (a *Analysis) Resolve(files []runners.File, earlier ...deps.Module) error {
 	return err
 }
 
-// plainName matches the names under which Deno may have a program.
-var plainName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`)
+// plainName reports whether Deno may have a program of this name.
+func plainName(name string) bool {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+	return len(name) <= 100 && strings.Trim(name, letters+".-") == "" && name != "" && strings.Contains(letters, name[:1])
+}
 
 // Name returns a program's name in the working directory and in tracebacks.
 func Name(req runners.Request) (main, shown string, err error) {
@@ -174,7 +176,7 @@ func Name(req runners.Request) (main, shown string, err error) {
 		main = v.Program
 		if ext := path.Ext(main); !slices.Contains(Extensions, ext) {
 			main = v.Free(path.Join(path.Dir(main), base))
-		} else if !plainName.MatchString(path.Base(main)) {
+		} else if !plainName(path.Base(main)) {
 			main = v.Free(path.Join(path.Dir(main), "main"+ext))
 		}
 		return main, v.Program, nil
@@ -189,7 +191,7 @@ func Name(req runners.Request) (main, shown string, err error) {
 	switch ext := path.Ext(shown); {
 	case !slices.Contains(Extensions, ext): // Deno would not know what it is
 		return base, shown, nil
-	case plainName.MatchString(shown):
+	case plainName(shown):
 		return shown, shown, nil
 	default:
 		return "main" + ext, shown, nil

@@ -10,7 +10,6 @@ package standins
 import (
 	"embed"
 	"net/url"
-	"strings"
 
 	"coderunner/runners"
 )
@@ -52,13 +51,12 @@ var files embed.FS
 // sources are the parts of the bootstrap, in order.
 var sources = []string{"adm-zip/above.js", "better-sqlite3/addon.js", "esbuild-wasm/process.js", "msw/fetch.js", "prettier/plugins.js", "sharp/wasm.js", "standins.js"}
 
-// Source returns the JavaScript of all stand-ins but for sqlite3's module.
-func Source() string {
-	var b strings.Builder
+// Sources returns the JavaScript of all stand-ins but for sqlite3's module.
+func Sources() (texts [][]byte) {
 	for _, name := range sources {
-		b.Write(read(name))
+		texts = append(texts, read(name))
 	}
-	return b.String()
+	return texts
 }
 
 // SQLite3 returns the address of the module that stands for sqlite3's machine code.
