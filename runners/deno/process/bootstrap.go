@@ -48,7 +48,7 @@ func bootstrapName(v Variant) string {
 
 // bootstrapText returns a bootstrap: load.js with the texts that it compiles.
 func bootstrapText(name string) []byte {
-	body := source("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "temp")
+	body := source("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "paths")
 	if name != aloneName {
 		body += source("early", "tools") + standins.Source()
 	}
@@ -62,7 +62,7 @@ func bootstrapText(name string) []byte {
 
 // atOnce are the functions that a process needs for every program.
 var atOnce = strings.Fields(`defineTests defineDisplay machine codeURLs answerDialogs endServers mendFetch explainDNS siteAny formatNumbers
-	hearErrors holdSignals patchRealm patchModules ownTemp ownTempDeno read readFrame prepareCall hasNode over reportServers reportQuestion report writeAll`)
+	hearErrors holdSignals patchRealm patchModules ownPaths ownPathsDeno read readFrame prepareCall hasNode over reportServers reportQuestion report writeAll`)
 
 // postpone returns a script without comments, whose functions, but for those of atOnce, are
 // compiled when they are first called: to look through all of them takes V8 2 ms of each start,
