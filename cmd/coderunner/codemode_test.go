@@ -124,17 +124,8 @@ func TestCodeMode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servers := map[string]any{"shop": map[string]any{"openapi": api.URL + "/openapi.json", "url": api.URL}}
-	environment := map[string]string{"NPM_CONFIG_REGISTRY": os.Getenv("NPM_CONFIG_REGISTRY"), "MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.jsonl")}
-	for _, variable := range conformance.Environment() {
-		if name, value, _ := strings.Cut(variable, "="); value != "" {
-			environment[name] = value
-		}
-	}
-	for name, arg := range map[string]string{"everything": "stdio", "filesystem": dir, "memory": "", "sequential-thinking": ""} {
-		servers[name] = map[string]any{"command": conformance.Deno(t), "env": environment, "args": []string{
-			"run", "--quiet", "--allow-all", "--no-config", "--no-lock", "--no-prompt", "npm:@modelcontextprotocol/server-" + name + "@2026.8.31", arg}}
-	}
+	servers := conformance.Servers(t, dir, nil)
+	servers["shop"] = map[string]any{"openapi": api.URL + "/openapi.json", "url": api.URL}
 	work := t.TempDir()
 	write := func(name string, content any) string {
 		text, isText := content.(string)

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"coderunner/internal/conformance"
+	"coderunner/internal/testcache"
+)
+
+// realCalls are programs that call reference servers, in each language, and what each prints.
+// WORDS in capitals are put in.
+var realCalls = []struct {
+	name, py, ts, sh, want string
+}{
+	{"npm", `from tools import everything, filesystem, memory, sequential_thinking, asks
+print(everything.get_structured_content(location="Chicago")["conditions"], everything.get_tiny_image()[1].mime)
+print(filesystem.write_file(path="DIR/py.txt", content="one"), filesystem.read_text_file(path="DIR/py.txt")["content"])
+memory.create_entities(entities=[{"name": "py", "entityType": "language", "observations": []}])
+print([e["name"] for e in memory.search_nodes(query="py")["entities"]])
+print(sequential_thinking.sequentialthinking(thought="x", thoughtNumber=1, totalThoughts=2, nextThoughtNeeded=True)["totalThoughts"])
+print(asks.greet())`,
+		`import { asks, everything, filesystem, memory, sequential_thinking } from "tools";
+console.log((await everything.get_structured_content({ location: "Chicago" })).conditions, (await everything.get_tiny_image())[1].mime);
+console.log((await filesystem.write_file({ path: "DIR/ts.txt", content: "one" })), (await filesystem.read_text_file({ path: "DIR/ts.txt" })).content);
+await memory.create_entities({ entities: [{ name: "ts", entityType: "language", observations: [] }] });
+console.log((await memory.search_nodes({ query: "ts" })).entities.map((e) => e.name));
+console.log((await sequential_thinking.sequentialthinking({ thought: "x", thoughtNumber: 1, totalThoughts: 2, nextThoughtNeeded: true })).totalThoughts);
+console.log(await asks.greet());`,
+		`echo "$(tool everything get_structured_content --location Chicago | jq -r .conditions) $(tool everything get_tiny_image | jq -r '.mime? // empty')"
+tool filesystem write_file --path DIR/sh.txt --content one; tool filesystem read_text_file --path DIR/sh.txt | jq -r .content
+tool memory create_entities --entities '[{"name": "sh", "entityType": "language", "observations": []}]' >/dev/null
+tool memory search_nodes --query sh | jq -c '[.entities[].name]'
+tool sequential_thinking sequentialthinking --thought x --thoughtNumber 1 --totalThoughts 2 --nextThoughtNeeded | jq .totalThoughts
+tool asks greet`, ""},
+	{"PyPI", `from tools import time, git, fetch, sqlite
+print(time.convert_time(source_timezone="UTC", time="12:00", target_timezone="Asia/Tokyo")["time_difference"])
+print("Author: Ada" in git.git_log(repo_path="DIR"), "of the loopback" in fetch.fetch(url="URL"))
+sqlite.create_table(query="create table py (a int)")
+sqlite.write_query(query="insert into py values (7)")
+print(sqlite.read_query(query="select a from py"))`,
+		`import { fetch, git, sqlite, time } from "tools";
+console.log((await time.convert_time({ source_timezone: "UTC", time: "12:00", target_timezone: "Asia/Tokyo" })).time_difference);
+console.log((await git.git_log({ repo_path: "DIR" })).includes("Author: Ada"), (await fetch.fetch({ url: "URL" })).includes("of the loopback"));
+await sqlite.create_table({ query: "create table ts (a int)" });
+await sqlite.write_query({ query: "insert into ts values (7)" });
+console.log(await sqlite.read_query({ query: "select a from ts" }));`,
+		`tool time convert_time --source_timezone UTC --time 12:00 --target_timezone Asia/Tokyo | jq -r .time_difference
+tool git git_log --repo_path DIR | grep -o 'Author: Ada'; tool fetch fetch --url URL | grep -o 'of the loopback'
+tool sqlite create_table --query 'create table sh (a int)' >/dev/null
+tool sqlite write_query --query 'insert into sh values (7)' >/dev/null
+tool sqlite read_query --query 'select a from sh'`, ""},
+}
+
+// TestRealServers has programs of each language call the tools of reference servers.
+func TestRealServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches packages of npm and PyPI")
+	}
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<html><body><article><h1>Title</h1><p>A page of the loopback.</p></article></body></html>")
+	}))
+	t.Cleanup(page.Close)
+	asks, err := filepath.Abs("../../internal/tools/testdata/asks.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range realCalls {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var servers map[string]any
+			if c.name == "PyPI" {
+				servers = conformance.PythonServers(t, dir)
+			} else {
+				servers = conformance.Servers(t, dir, map[string]string{"asks": asks})
+			}
+			text, err := json.Marshal(map[string]any{"mcpServers": servers, "coderunner": map[string]any{"allow": []string{"*"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			config := filepath.Join(t.TempDir(), "servers.json")
+			if err := os.WriteFile(config, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for language, program := range map[string]string{"python": c.py, "typescript": c.ts, "bash": c.sh} {
+				program = strings.NewReplacer("DIR", dir, "URL", page.URL).Replace(program)
+				cmd := exec.CommandContext(t.Context(), selfAs(t, "coderunner"), "run", "--tools", config, "--language", language, "-c", program)
+				cmd.Args[0] = "coderunner"
+				cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir())
+				cmd.Stderr = t.Output()
+				out, err := cmd.Output()
+				if got := string(out); err != nil || got != c.want {
+					t.Errorf("%s: %v, %q, want %q", language, err, got, c.want)
+				}
+			}
+		})
+	}
+}
