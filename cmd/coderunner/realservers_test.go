@@ -15,48 +15,51 @@ import (
 	"coderunner/internal/testcache"
 )
 
-// realCalls are programs that call reference servers, in each language, and what each prints.
-// WORDS in capitals are put in.
-var realCalls = []struct {
-	name, py, ts, sh, want string
-}{
+// realCalls are programs that call reference servers, in each language, and what all print.
+// DIR and URL are put in.
+var realCalls = []struct{ name, py, ts, sh, want string }{
 	{"npm", `from tools import everything, filesystem, memory, sequential_thinking, asks
 print(everything.get_structured_content(location="Chicago")["conditions"], everything.get_tiny_image()[1].mime)
-print(filesystem.write_file(path="DIR/py.txt", content="one"), filesystem.read_text_file(path="DIR/py.txt")["content"])
-memory.create_entities(entities=[{"name": "py", "entityType": "language", "observations": []}])
-print([e["name"] for e in memory.search_nodes(query="py")["entities"]])
+filesystem.write_file(path="DIR/py.txt", content="one")
+print(filesystem.read_text_file(path="DIR/py.txt")["content"])
+memory.create_entities(entities=[{"name": "Ada", "entityType": "person", "observations": []}])
+print(memory.search_nodes(query="Ada")["entities"][0]["name"])
 print(sequential_thinking.sequentialthinking(thought="x", thoughtNumber=1, totalThoughts=2, nextThoughtNeeded=True)["totalThoughts"])
 print(asks.greet())`,
 		`import { asks, everything, filesystem, memory, sequential_thinking } from "tools";
 console.log((await everything.get_structured_content({ location: "Chicago" })).conditions, (await everything.get_tiny_image())[1].mime);
-console.log((await filesystem.write_file({ path: "DIR/ts.txt", content: "one" })), (await filesystem.read_text_file({ path: "DIR/ts.txt" })).content);
-await memory.create_entities({ entities: [{ name: "ts", entityType: "language", observations: [] }] });
-console.log((await memory.search_nodes({ query: "ts" })).entities.map((e) => e.name));
+await filesystem.write_file({ path: "DIR/ts.txt", content: "one" });
+console.log((await filesystem.read_text_file({ path: "DIR/ts.txt" })).content);
+await memory.create_entities({ entities: [{ name: "Ada", entityType: "person", observations: [] }] });
+console.log((await memory.search_nodes({ query: "Ada" })).entities[0].name);
 console.log((await sequential_thinking.sequentialthinking({ thought: "x", thoughtNumber: 1, totalThoughts: 2, nextThoughtNeeded: true })).totalThoughts);
 console.log(await asks.greet());`,
-		`echo "$(tool everything get_structured_content --location Chicago | jq -r .conditions) $(tool everything get_tiny_image | jq -r '.mime? // empty')"
-tool filesystem write_file --path DIR/sh.txt --content one; tool filesystem read_text_file --path DIR/sh.txt | jq -r .content
-tool memory create_entities --entities '[{"name": "sh", "entityType": "language", "observations": []}]' >/dev/null
-tool memory search_nodes --query sh | jq -c '[.entities[].name]'
+		`echo $(tool everything get_structured_content --location Chicago | jq -r .conditions) $(tool everything get_tiny_image | jq -r '.mime? // empty' 2>/dev/null)
+tool filesystem write_file --path DIR/sh.txt --content one >/dev/null; tool filesystem read_text_file --path DIR/sh.txt | jq -r .content
+tool memory create_entities --entities '[{"name": "Ada", "entityType": "person", "observations": []}]' >/dev/null
+tool memory search_nodes --query Ada | jq -r '.entities[0].name'
 tool sequential_thinking sequentialthinking --thought x --thoughtNumber 1 --totalThoughts 2 --nextThoughtNeeded | jq .totalThoughts
-tool asks greet`, ""},
-	{"PyPI", `from tools import time, git, fetch, sqlite
+tool asks greet | jq -r .`,
+		"Light rain / drizzle image/png\none\nAda\n2\nHello, whoever you are!\n"},
+	{"PyPI", `import re
+from tools import time, git, fetch, sqlite
 print(time.convert_time(source_timezone="UTC", time="12:00", target_timezone="Asia/Tokyo")["time_difference"])
-print("Author: Ada" in git.git_log(repo_path="DIR"), "of the loopback" in fetch.fetch(url="URL"))
+print(re.search("Author: Ada", git.git_log(repo_path="DIR"))[0], re.search("of the loopback", fetch.fetch(url="URL"))[0])
 sqlite.create_table(query="create table py (a int)")
 sqlite.write_query(query="insert into py values (7)")
 print(sqlite.read_query(query="select a from py"))`,
 		`import { fetch, git, sqlite, time } from "tools";
 console.log((await time.convert_time({ source_timezone: "UTC", time: "12:00", target_timezone: "Asia/Tokyo" })).time_difference);
-console.log((await git.git_log({ repo_path: "DIR" })).includes("Author: Ada"), (await fetch.fetch({ url: "URL" })).includes("of the loopback"));
+console.log((await git.git_log({ repo_path: "DIR" })).match(/Author: Ada/)[0], (await fetch.fetch({ url: "URL" })).match(/of the loopback/)[0]);
 await sqlite.create_table({ query: "create table ts (a int)" });
 await sqlite.write_query({ query: "insert into ts values (7)" });
 console.log(await sqlite.read_query({ query: "select a from ts" }));`,
 		`tool time convert_time --source_timezone UTC --time 12:00 --target_timezone Asia/Tokyo | jq -r .time_difference
-tool git git_log --repo_path DIR | grep -o 'Author: Ada'; tool fetch fetch --url URL | grep -o 'of the loopback'
+echo $(tool git git_log --repo_path DIR | grep -o 'Author: Ada') $(tool fetch fetch --url URL | grep -o 'of the loopback')
 tool sqlite create_table --query 'create table sh (a int)' >/dev/null
 tool sqlite write_query --query 'insert into sh values (7)' >/dev/null
-tool sqlite read_query --query 'select a from sh'`, ""},
+tool sqlite read_query --query 'select a from sh' | jq -r .`,
+		"+9.0h\nAuthor: Ada of the loopback\n[{'a': 7}]\n"},
 }
 
 // TestRealServers has programs of each language call the tools of reference servers.

@@ -54,11 +54,11 @@ func PythonServers(t testing.TB, dir string) map[string]any {
 		servers      map[string][]string
 	}{
 		{[]string{"mcp-server-time==2026.10.19", "mcp-server-git==2026.10.19", "mcp-server-fetch==2026.10.24"},
-			map[string][]string{"time": nil, "git": {"--repository", dir}, "fetch": {"--ignore-robots-txt"}}},
+			map[string][]string{"time": nil, "git": {"--repository", dir}, "fetch": {"--ignore-robots-txt", "--allow-private-ips"}}},
 		{[]string{"mcp-server-sqlite==2025.4.25", "mcp<2"}, map[string][]string{"sqlite": {"--db-path", filepath.Join(t.TempDir(), "test.db")}}},
 	} {
 		site := t.TempDir()
-		command(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", site}, set.requirements...)...)
+		command(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "--target", site}, set.requirements...)...)
 		for name, args := range set.servers {
 			code := "import sys; sys.argv[0] = 'server'; from mcp_server_" + name + " import main; main()"
 			servers[name] = map[string]any{"command": python, "args": append([]string{"-c", code}, args...), "env": map[string]string{"PYTHONPATH": site}}

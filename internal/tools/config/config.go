@@ -32,7 +32,8 @@ type Server struct {
 	Headers map[string]string
 	OpenAPI string // a file or a URL with the API's document; "": it speaks MCP
 
-	Secrets map[string]string // variables that its texts name, with their values
+	Credentials map[string]string // of the API, by the names of the document's security schemes
+	Secrets     map[string]string // variables that its texts name, with their values
 
 	Disabled []string // tools that are not offered
 	Enabled  []string // those that are; nil: all
@@ -167,6 +168,7 @@ type entry struct {
 	URI       string `json:"uri"`
 	OpenAPI   string `json:"openapi"`
 
+	Credentials map[string]string `json:"credentials"`
 	Headers     map[string]any    `json:"headers"`
 	HTTPHeaders map[string]any    `json:"http_headers"`
 	EnvHeaders  map[string]string `json:"env_http_headers"`
@@ -205,7 +207,7 @@ func read(name string, value any, bare bool) (s Server, on bool) {
 		return s, true
 	}
 	s.URL = cmp.Or(e.URL, e.HTTPURL, e.ServerURL, e.URI)
-	s.Headers, s.OpenAPI = texts(e.Headers, e.HTTPHeaders), e.OpenAPI
+	s.Headers, s.OpenAPI, s.Credentials = texts(e.Headers, e.HTTPHeaders), e.OpenAPI, e.Credentials
 	s.Args, s.Dir, s.Env = e.Args, e.Cwd, texts(e.Env, e.Environment, e.Envs)
 	s.Err = cmp.Or(e.command(&s), e.variables(&s), e.sandbox(&s))
 	s.Disabled = slices.Concat(e.DisabledTools, e.DisabledTools2, e.ExcludeTools)
@@ -214,6 +216,8 @@ func read(name string, value any, bare bool) (s Server, on bool) {
 	case s.Err != nil:
 	case s.Sandbox != nil && s.Command == "":
 		s.Err = errors.New(`it has a "sandbox", and is not started by a command`)
+	case s.OpenAPI == "" && len(s.Credentials) > 0:
+		s.Err = errors.New(`it has "credentials", and no document of OpenAPI that says where they go`)
 	case s.OpenAPI != "" && s.Command != "":
 		s.Err = errors.New("it has a command and a document of OpenAPI")
 	case s.OpenAPI != "" && s.URL == "" && !strings.HasPrefix(s.OpenAPI, "http://") && !strings.HasPrefix(s.OpenAPI, "https://"):
