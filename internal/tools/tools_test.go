@@ -145,6 +145,17 @@ func TestGate(t *testing.T) {
 	if _, code, _ := call(t, tools, "good.write", `{"text": ""}`); code != "denied" {
 		t.Errorf("the longer pattern does not win: %s", code)
 	}
+
+	set, _ = open(t, config.Policy{Deny: []string{"good.*"}, Clients: map[string]config.Policy{"ada": {Allow: []string{"good.write"}, Calls: 1}}}, "good")
+	ada := set.For(Run{Client: "ada"})
+	for i, want := range []string{"", "budget"} {
+		if _, code, message := call(t, ada, "good.write", `{"text": ""}`); code != want {
+			t.Errorf("a client's call %d: %s: %s", i, code, message)
+		}
+	}
+	if _, code, _ := call(t, set.For(Run{Client: "bob"}), "good.write", `{"text": ""}`); code != "denied" {
+		t.Errorf("another client's call: %s", code)
+	}
 }
 
 // TestArguments are checked before the call, with the signature in the error.

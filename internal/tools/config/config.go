@@ -67,6 +67,10 @@ type Policy struct {
 	Bytes    int64   `json:"bytes"`    // of arguments and results of a run
 	Parallel int     `json:"parallel"` // calls of a server at once
 	Seconds  float64 `json:"seconds"`  // that one call may take
+
+	// Clients are the policies of clients over HTTP, by the names of their tokens, in place of
+	// this one.
+	Clients map[string]Policy `json:"clients"`
 }
 
 // tables are the names that clients have for the table of servers.
@@ -137,7 +141,17 @@ func (p *Policy) read(value any) error {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(p); err != nil {
-		return fmt.Errorf(`"coderunner": %s; it has allow, ask, deny, calls, bytes, parallel and seconds`, strings.TrimPrefix(err.Error(), "json: "))
+		return fmt.Errorf(`"coderunner": %s; it has allow, ask, deny, calls, bytes, parallel, seconds and clients`, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return p.check()
+}
+
+// check returns an error for a policy that is none.
+func (p *Policy) check() error {
+	for name, client := range p.Clients {
+		if err := client.check(); err != nil {
+			return fmt.Errorf("the client %q: %w", name, err)
+		}
 	}
 	if p.Calls < 0 || p.Bytes < 0 || p.Parallel < 0 || p.Seconds < 0 {
 		return errors.New(`"coderunner": a bound is less than 0`)
