@@ -52,7 +52,7 @@ function declarations(path) {
     known[name] = true;
     report("c", "", name);
     const pipe = openPipe(written, { read: true });
-    read(pipe, 1);
+    pipe.readSync(new NativeUint8Array(1));
     pipe.close();
   }
   return files + slice(path, "/tools".length);
