@@ -15,8 +15,8 @@ import (
 	"coderunner/internal/testcache"
 )
 
-// realCalls are programs that call reference servers, in each language, and what all print.
-// DIR and URL are put in.
+// realCalls are programs that call reference servers, in each language, and what all print; the
+// last has TypeScript check a program by the declarations in /tools. DIR and URL are put in.
 var realCalls = []struct{ name, py, ts, sh, want string }{
 	{"npm", `from tools import everything, filesystem, memory, sequential_thinking, asks
 print(everything.get_structured_content(location="Chicago")["conditions"], everything.get_tiny_image()[1].mime)
@@ -60,6 +60,13 @@ tool sqlite create_table --query 'create table sh (a int)' >/dev/null
 tool sqlite write_query --query 'insert into sh values (7)' >/dev/null
 tool sqlite read_query --query 'select a from sh' | jq -r .`,
 		"+9.0h\nAuthor: Ada of the loopback\n[{'a': 7}]\n"},
+	{"types", "", `import ts from "npm:typescript@5.9.3";
+import fs from "node:fs";
+fs.writeFileSync("use.ts", 'import { get_sum } from "/tools/everything";\nget_sum({ a: "one", b: 1 });\nget_sum({ a: 1, b: 1 });\n');
+const program = ts.createProgram(["use.ts"], { noEmit: true, noLib: true, types: [] });
+for (const { file, start, messageText } of ts.getPreEmitDiagnostics(program)) {
+  if (file?.fileName === "use.ts") console.log(file.getLineAndCharacterOfPosition(start).line + 1, messageText);
+}`, "", "2 Type 'string' is not assignable to type 'number'.\n"},
 }
 
 // TestRealServers has programs of each language call the tools of reference servers.
@@ -95,6 +102,9 @@ func TestRealServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			for language, program := range map[string]string{"python": c.py, "typescript": c.ts, "bash": c.sh} {
+				if program == "" {
+					continue
+				}
 				program = strings.NewReplacer("DIR", dir, "URL", page.URL).Replace(program)
 				cmd := exec.CommandContext(t.Context(), selfAs(t, "coderunner"), "run", "--tools", config, "--language", language, "-c", program)
 				cmd.Args[0] = "coderunner"
