@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -93,27 +94,69 @@ func TestRealServers(t *testing.T) {
 			} else {
 				servers = conformance.Servers(t, dir, map[string]string{"asks": asks})
 			}
-			text, err := json.Marshal(map[string]any{"mcpServers": servers, "coderunner": map[string]any{"allow": []string{"*"}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			config := filepath.Join(t.TempDir(), "servers.json")
-			if err := os.WriteFile(config, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
 			for language, program := range map[string]string{"python": c.py, "typescript": c.ts, "bash": c.sh} {
 				if program == "" {
 					continue
 				}
 				program = strings.NewReplacer("DIR", dir, "URL", page.URL).Replace(program)
-				cmd := exec.CommandContext(t.Context(), selfAs(t, "coderunner"), "run", "--tools", config, "--language", language, "-c", program)
-				cmd.Args[0] = "coderunner"
-				cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir())
-				cmd.Stderr = t.Output()
-				out, err := cmd.Output()
-				if got := string(out); err != nil || got != c.want {
+				if got, err := runServed(t, servers, language, program); err != nil || got != c.want {
 					t.Errorf("%s: %v, %q, want %q", language, err, got, c.want)
 				}
+			}
+		})
+	}
+}
+
+// runServed runs a program that may call all tools of some servers, and returns what it prints.
+func runServed(t *testing.T, servers map[string]any, language, code string) (string, error) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"mcpServers": servers, "coderunner": map[string]any{"allow": []string{"*"}}})
+	config := filepath.Join(t.TempDir(), "servers.json")
+	if err := errors.Join(err, os.WriteFile(config, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), selfAs(t, "coderunner"), "run", "--tools", config, "--language", language, "-c", code)
+	cmd.Args[0] = "coderunner"
+	cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir())
+	cmd.Stderr = t.Output()
+	out, err := cmd.Output()
+	return string(out), err
+}
+
+// TestGoServers has a program call the servers of GitHub and Grafana, which have neither
+// credentials nor anybody to ask.
+func TestGoServers(t *testing.T) {
+	if os.Getenv("CODERUNNER_LONG") == "" {
+		t.Skip("long: builds two servers with hundreds of packages")
+	}
+	for _, s := range []struct {
+		module, version, command, call, want string
+		args                                 []string
+		env                                  map[string]string
+	}{
+		{"github.com/github/github-mcp-server", "v0.20.0", "github-mcp-server", "get_me()", "failed: failed to get user", []string{"stdio"},
+			map[string]string{"GITHUB_PERSONAL_ACCESS_TOKEN": "none-at-all", "GITHUB_HOST": "http://127.0.0.1:1"}},
+		{"github.com/grafana/mcp-grafana", "v1.6.3", "mcp-grafana", `search_dashboards(query="x")`, "failed: ", nil,
+			map[string]string{"GRAFANA_URL": "http://127.0.0.1:1"}},
+	} {
+		t.Run(s.command, func(t *testing.T) {
+			bin, dir := filepath.Join(testcache.Dir(), "tools-servers", s.command+"-"+s.version), t.TempDir()
+			for _, args := range [][]string{{"mod", "init", "servers"}, {"get", s.module + "@" + s.version}, {"build", "-mod=mod", "-o", bin, s.module + "/cmd/" + s.command}} {
+				if exists(bin) {
+					break
+				}
+				cmd := exec.CommandContext(t.Context(), "go", args...)
+				cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
+				if out, err := cmd.CombinedOutput(); strings.Contains(string(out), "This module version is not available") {
+					t.Skip("the module proxy does not have it")
+				} else if err != nil {
+					t.Fatalf("go %q: %v: %s", args, err, out)
+				}
+			}
+			code := "import tools\nprint(len(tools.search('list search get')))\ntry:\n    print(tools.s." + s.call + ")\nexcept tools.ToolError as e:\n    print(e)"
+			servers := map[string]any{"s": map[string]any{"command": bin, "args": s.args, "env": s.env}}
+			if got, err := runServed(t, servers, "python", code); err != nil || !strings.HasPrefix(got, "20\n"+s.want) {
+				t.Errorf("%v, %s", err, got)
 			}
 		})
 	}
