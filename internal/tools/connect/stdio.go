@@ -111,6 +111,7 @@ func (s *Server) connectStdio(ctx context.Context, command process.Command, opti
 		}
 		return nil, err
 	}
+	c.tells = !mcp.IsModernProtocol(c.client.ProtocolVersion())
 	c.stop = func() {
 		_ = c.client.Close()
 		write.Close()
