@@ -2,11 +2,14 @@ package conformance
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"coderunner/internal/testcache"
 )
 
 // Servers returns reference servers of tools, as clients configure them, on Deno: those of the
@@ -40,6 +43,10 @@ func PythonServers(t testing.TB, dir string) map[string]any {
 	if err != nil {
 		t.Skip("there is no python3")
 	}
+	version, err := exec.CommandContext(t.Context(), python, "-V").Output() // of which packages have machine code
+	if err != nil {
+		t.Fatal(err)
+	}
 	command := func(name string, args ...string) {
 		t.Helper()
 		if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
@@ -57,8 +64,17 @@ func PythonServers(t testing.TB, dir string) map[string]any {
 			map[string][]string{"time": nil, "git": {"--repository", dir}, "fetch": {"--ignore-robots-txt", "--allow-private-ips"}}},
 		{[]string{"mcp-server-sqlite==2025.4.25", "mcp<2"}, map[string][]string{"sqlite": {"--db-path", filepath.Join(t.TempDir(), "test.db")}}},
 	} {
-		site := t.TempDir()
-		command(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "--target", site}, set.requirements...)...)
+		site := filepath.Join(testcache.Dir(), "tools-servers", strings.Join(append(strings.Fields(string(version)), set.requirements...), " "))
+		if _, err := os.Stat(site); err != nil {
+			partial, err := os.MkdirTemp(testcache.Dir(), "python")
+			if err != nil {
+				t.Fatal(err)
+			}
+			command(python, append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile", "--target", partial}, set.requirements...)...)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(site), 0o700), os.Rename(partial, site)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for name, args := range set.servers {
 			code := "import sys; sys.argv[0] = 'server'; from mcp_server_" + name + " import main; main()"
 			servers[name] = map[string]any{"command": python, "args": append([]string{"-c", code}, args...), "env": map[string]string{"PYTHONPATH": site}}
