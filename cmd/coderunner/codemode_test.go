@@ -11,9 +11,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"go.uber.org/zap"
 
 	"coderunner/internal/conformance"
 	"coderunner/internal/testcache"
+	"coderunner/internal/tools"
+	toolsconfig "coderunner/internal/tools/config"
 	"coderunner/runners"
 )
 
@@ -109,8 +114,9 @@ console.log(JSON.stringify(texts.map((t) => encoder.encode(t, [], []).length)));
 `
 
 // TestCodeMode solves fifty tasks over five servers with about a hundred tools, and counts what
-// passes through a model: by programs, and by the same calls without them, one in a turn. It
-// prints the table of docs/tools.md.
+// passes through a model: by programs, and by the same calls without them, one in a turn. Both
+// are measured on servers that run already, without the time of a model. It prints the table of
+// docs/tools.md.
 func TestCodeMode(t *testing.T) {
 	if os.Getenv("CODERUNNER_LONG") == "" {
 		t.Skip("long: fifty programs that start four servers each")
@@ -124,17 +130,8 @@ func TestCodeMode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servers := map[string]any{"shop": map[string]any{"openapi": api.URL + "/openapi.json", "url": api.URL}}
-	environment := map[string]string{"NPM_CONFIG_REGISTRY": os.Getenv("NPM_CONFIG_REGISTRY"), "MEMORY_FILE_PATH": filepath.Join(t.TempDir(), "memory.jsonl")}
-	for _, variable := range conformance.Environment() {
-		if name, value, _ := strings.Cut(variable, "="); value != "" {
-			environment[name] = value
-		}
-	}
-	for name, arg := range map[string]string{"everything": "stdio", "filesystem": dir, "memory": "", "sequential-thinking": ""} {
-		servers[name] = map[string]any{"command": conformance.Deno(t), "env": environment, "args": []string{
-			"run", "--quiet", "--allow-all", "--no-config", "--no-lock", "--no-prompt", "npm:@modelcontextprotocol/server-" + name + "@2026.8.31", arg}}
-	}
+	servers := conformance.Servers(t, dir, nil)
+	servers["shop"] = map[string]any{"openapi": api.URL + "/openapi.json", "url": api.URL}
 	work := t.TempDir()
 	write := func(name string, content any) string {
 		text, isText := content.(string)
@@ -164,6 +161,18 @@ func TestCodeMode(t *testing.T) {
 		}
 		return string(out)
 	}
+	file, err := toolsconfig.Load(config, toolsconfig.Own{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := tools.Open(file, tools.Options{Version: "test", Tokens: work, Log: zap.NewNop()})
+	t.Cleanup(set.Close)
+	plain := set.For(tools.Run{Client: "test"})
+	const token = "code-mode-0123456789"
+	c := &httpClient{url: startHTTP(t, []string{"CODE_RUNNER_HTTP_TOKEN=" + token}, "--tools", config).url, token: token}
+	if err := c.hello(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	definitions := run("", "tools", "list", "--json", "--tools", config)
 	var listed []struct {
 		Server, Native, Description string
@@ -182,9 +191,10 @@ func TestCodeMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	type task struct {
-		family              int
-		calls               []string // each with its result
-		discovery, solution string
+		family               int
+		calls                []string // each with its result
+		discovery, solution  string
+		seconds, codeSeconds float64
 	}
 	var tasks []task
 	for i, family := range families {
@@ -216,6 +226,7 @@ func TestCodeMode(t *testing.T) {
 				t.Fatal(err)
 			}
 			var texts []string // a call and its result
+			var seconds float64
 			for _, e := range har.Log.Tools {
 				if e.Query.Op != "call" {
 					continue
@@ -231,11 +242,23 @@ func TestCodeMode(t *testing.T) {
 					}
 				}
 				texts = append(texts, e.Query.Name+string(e.Query.Args)+result)
+				begun := time.Now()
+				if _, err := plain.Call(t.Context(), runners.ToolCall{Tool: e.Query.Name, Arguments: e.Query.Args}); err != nil {
+					t.Fatal(err)
+				}
+				seconds += time.Since(begun).Seconds()
 			}
+			begun := time.Now()
+			for _, code := range []string{ask, program} {
+				if text, err := c.call(t.Context(), "run_code", map[string]any{"language": "python", "code": code}); err != nil || strings.Contains(text, "Traceback") {
+					t.Fatalf("%s: %v", text, err)
+				}
+			}
+			codeSeconds := time.Since(begun).Seconds()
 			if printed == "" || len(texts) < size && !strings.Contains(family.name, "remember") {
 				t.Fatalf("%s of %d: %q, %d calls", family.name, size, printed, len(texts))
 			}
-			tasks = append(tasks, task{i, texts, ask + described, program + printed})
+			tasks = append(tasks, task{i, texts, ask + described, program + printed, seconds, codeSeconds})
 		}
 	}
 
@@ -255,12 +278,16 @@ func TestCodeMode(t *testing.T) {
 	}
 	directTools, ownTools := next(), next()
 	t.Logf("%d tools of %d servers: %d tokens; run_code: %d", len(listed), len(servers), directTools, ownTools)
-	type row struct{ tasks, calls, once, all, codeOnce, codeAll int }
+	type row struct {
+		tasks, calls, once, all, codeOnce, codeAll int
+		seconds, codeSeconds                       float64
+	}
 	rows := make([]row, len(families))
 	for _, t := range tasks {
 		r := &rows[t.family]
 		discovery, solution := next(), next()
 		r.tasks, r.calls = r.tasks+1, r.calls+len(t.calls)
+		r.seconds, r.codeSeconds = r.seconds+t.seconds, r.codeSeconds+t.codeSeconds
 		r.codeOnce += discovery + solution
 		r.codeAll += 3*ownTools + 2*discovery + solution // two calls, and the turn of the answer
 		context := directTools
@@ -274,7 +301,8 @@ func TestCodeMode(t *testing.T) {
 	}
 	var table strings.Builder
 	for i, r := range rows {
-		fmt.Fprintf(&table, "| %s | %.0f | %d | %d | %d | %d |\n", families[i].name, float64(r.calls)/float64(r.tasks), r.once/r.tasks, r.all/r.tasks, r.codeOnce/r.tasks, r.codeAll/r.tasks)
+		fmt.Fprintf(&table, "| %s | %.0f | %d | %d | %.2f | 3 | %d | %d | %.2f |\n", families[i].name, float64(r.calls)/float64(r.tasks)+1, r.once/r.tasks, r.all/r.tasks, r.seconds/float64(r.tasks),
+			r.codeOnce/r.tasks, r.codeAll/r.tasks, r.codeSeconds/float64(r.tasks))
 		if r.codeAll >= r.all {
 			t.Errorf("%s: programs cost a model more than calls", families[i].name)
 		}

@@ -118,7 +118,7 @@ func (t *Tools) decide(ctx context.Context, each *tool, call *runners.ToolCall) 
 		call.Arguments, err = each.checker().Check(arguments)
 		return "allow", "user", err
 	case t.run.Ask == nil && pause == nil:
-		return denied("nobody to ask", "needs a user's consent, and nobody can be asked here; %s, and in a session the program waits for consent", hint)
+		return denied("nobody to ask", "needs a user's consent, and nobody can be asked here; %s, and a program that run_code runs in a session waits for consent", hint)
 	case t.run.Ask == nil:
 		if err = pause.wait(ctx, *call, each.key()); ctx.Err() != nil {
 			return "pause", "nobody to ask", err
@@ -160,7 +160,7 @@ func (t *Tools) decide(ctx context.Context, each *tool, call *runners.ToolCall) 
 func (s *server) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	select {
 	case s.places <- struct{}{}:
-		ctx, cancel := context.WithTimeout(ctx, s.set.gate.Time())
+		ctx, cancel := context.WithTimeout(ctx, s.gate.Time())
 		return ctx, func() { cancel(); <-s.places }, nil
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
@@ -184,7 +184,7 @@ func (t *Tools) Read(ctx context.Context, name, uri string) (r *runners.ToolResu
 		return nil, err
 	}
 	a.server = s.name
-	if d, by := t.set.gate.Decide([]string{s.name + ".resources/read", s.conn.Name + ".resources/read"}, true); d == gate.Deny {
+	if d, by := s.gate.Decide([]string{s.name + ".resources/read", s.conn.Name + ".resources/read"}, true); d == gate.Deny {
 		a.decision, a.by = "deny", by
 		return nil, &runners.ToolError{Code: "denied", Message: fmt.Sprintf("resources of %s are denied by the pattern %q of the configuration", s.name, by)}
 	}

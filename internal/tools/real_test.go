@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,21 +19,6 @@ import (
 	"coderunner/runners"
 )
 
-// realVersion is that of the servers that the protocol's own project keeps.
-const realVersion = "2026.8.31"
-
-// npmServer returns a server of npm, on the Deno that programs run on.
-func npmServer(t *testing.T, name string, args ...string) config.Server {
-	s := config.Server{Name: name, Command: conformance.Deno(t), Dir: t.TempDir(), Env: map[string]string{}}
-	s.Args = append([]string{"run", "--quiet", "--allow-all", "--no-config", "--no-lock", "--no-prompt", "npm:@modelcontextprotocol/server-" + name + "@" + realVersion}, args...)
-	for _, variable := range append(conformance.Environment(), "NPM_CONFIG_REGISTRY="+os.Getenv("NPM_CONFIG_REGISTRY")) {
-		if name, value, _ := strings.Cut(variable, "="); value != "" {
-			s.Env[name] = value
-		}
-	}
-	return s
-}
-
 // TestRealServers calls tools of the reference servers.
 func TestRealServers(t *testing.T) {
 	if testing.Short() {
@@ -42,12 +28,23 @@ func TestRealServers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	memory := npmServer(t, "memory")
-	memory.Env["MEMORY_FILE_PATH"] = filepath.Join(dir, "memory.jsonl")
-	set := Open(&config.Config{
-		Servers: []config.Server{npmServer(t, "everything", "stdio"), npmServer(t, "filesystem", dir), memory},
-		Policy:  config.Policy{Allow: []string{"memory.*", "everything.*"}},
-	}, Options{Version: "test", Tokens: t.TempDir(), Log: zaptest.NewLogger(t)})
+	program, err := filepath.Abs("testdata/asks.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{
+		"mcpServers": conformance.Servers(t, dir, map[string]string{"asks": program}),
+		"coderunner": map[string]any{"allow": []string{"memory.*", "everything.*"}},
+	})
+	file := filepath.Join(t.TempDir(), "servers.json")
+	if err := errors.Join(err, os.WriteFile(file, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	servers, err := config.Load(file, config.Own{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := Open(servers, Options{Version: "test", Tokens: t.TempDir(), Log: zaptest.NewLogger(t)})
 	t.Cleanup(set.Close)
 	tools := set.For(Run{Client: "test"})
 
@@ -81,7 +78,7 @@ func TestRealServers(t *testing.T) {
 		t.Errorf("%q: %+v, %v", uri, r, err)
 	}
 	var heard []string
-	_, err := tools.Call(t.Context(), runners.ToolCall{Tool: "everything.trigger_long_running_operation", Arguments: json.RawMessage(`{"duration": 0.2, "steps": 2}`),
+	_, err = tools.Call(t.Context(), runners.ToolCall{Tool: "everything.trigger_long_running_operation", Arguments: json.RawMessage(`{"duration": 0.2, "steps": 2}`),
 		Progress: func(done, total float64, _ string) { heard = append(heard, fmt.Sprint(done, "/", total)) }})
 	if err != nil || len(heard) == 0 {
 		t.Errorf("progress %q, %v", heard, err)
@@ -91,7 +88,9 @@ func TestRealServers(t *testing.T) {
 	asking := set.For(Run{Client: "test", Elicit: func(_ context.Context, server string, params json.RawMessage) (json.RawMessage, error) {
 		var p struct{ Mode, Message, URL string }
 		_ = json.Unmarshal(params, &p)
-		asked = append(asked, server+" "+p.Mode)
+		if server == "everything" {
+			asked = append(asked, server+" "+p.Mode)
+		}
 		return json.RawMessage(`{"action": "accept", "content": {"name": "Ada"}}`), nil
 	}})
 	for name, want := range map[string]string{"trigger_elicitation_request": "- Name: Ada", "trigger_url_elicitation": "accept"} {
@@ -110,6 +109,12 @@ func TestRealServers(t *testing.T) {
 		t.Errorf("asked %q", asked)
 	}
 
+	for tools, want := range map[*Tools]string{asking: "Hello, Ada!", tools: "Hello, whoever you are!"} {
+		if r, err := tools.Call(t.Context(), runners.ToolCall{Tool: "asks.greet"}); err != nil || r.Content[0].Text != want {
+			t.Errorf("%+v, %v; want %s", r, err, want)
+		}
+	}
+
 	if r := do("filesystem.read_text_file", fmt.Sprintf(`{"path": %q}`, filepath.Join(dir, "a.txt"))); r.Content[0].Text != "hello" {
 		t.Errorf("%+v", r)
 	}
@@ -124,7 +129,7 @@ func TestRealServers(t *testing.T) {
 	if r := do("memory.read_graph", `{}`); !strings.Contains(string(r.Structured)+r.Content[0].Text, "wrote programs") {
 		t.Errorf("%+v", r)
 	}
-	for _, name := range tools.Servers() {
+	for _, name := range []string{"everything", "filesystem", "memory"} {
 		for _, ending := range []string{".pyi", ".d.ts"} {
 			text, err := tools.Stub(t.Context(), name, ending)
 			if err != nil {

@@ -24,6 +24,7 @@ import (
 // server is one client's connection to a server, and what programs see of it.
 type server struct {
 	set    *Set
+	gate   *gate.Gate // of the client
 	name   string
 	conn   *connect.Server
 	places chan struct{} // has one for each call
@@ -77,7 +78,7 @@ func (s *server) tools(ctx context.Context) ([]*tool, error) {
 		if t.Input == nil {
 			t.Input = []byte(`{"type": "object"}`)
 		}
-		t.decision, t.by = s.set.gate.Decide([]string{s.name + "." + name, s.conn.Name + "." + each.Name, s.name + "." + each.Name, s.conn.Name + "." + name}, each.ReadOnly)
+		t.decision, t.by = s.gate.Decide([]string{s.name + "." + name, s.conn.Name + "." + each.Name, s.name + "." + each.Name, s.conn.Name + "." + name}, each.ReadOnly)
 		t.Policy = string(t.decision)
 		t.checker = sync.OnceValue(func() *catalog.Checker { return catalog.NewChecker(t.Tool) })
 		s.all = append(s.all, t)

@@ -128,7 +128,8 @@ func (s *Set) server(client, name string) (*server, error) {
 		if s.closed {
 			c.Close()
 		}
-		s.servers[k] = &server{set: s, name: s.names[i], conn: c, places: make(chan struct{}, s.gate.Parallel()), file: s.shapesFile(client, s.names[i])}
+		g := s.gate.For(client)
+		s.servers[k] = &server{set: s, gate: g, name: s.names[i], conn: c, places: make(chan struct{}, g.Parallel()), file: s.shapesFile(client, s.names[i])}
 		if s.shapes != "" {
 			s.servers[k].recall()
 		}
@@ -164,7 +165,7 @@ type AskFunc func(ctx context.Context, q Question) (allow, always bool, err erro
 
 // For returns the tools as a run has them.
 func (s *Set) For(r Run) *Tools {
-	return &Tools{set: s, run: r, counts: s.gate.Run(), asking: make(chan struct{}, 1), decided: map[string]bool{}, log: s.log.With(
+	return &Tools{set: s, run: r, counts: s.gate.For(r.Client).Run(), asking: make(chan struct{}, 1), decided: map[string]bool{}, log: s.log.With(
 		zap.String("client", r.Client), zap.String("session", r.Session), zap.String("run", rand.Text()[:8]))}
 }
 

@@ -145,6 +145,17 @@ func TestGate(t *testing.T) {
 	if _, code, _ := call(t, tools, "good.write", `{"text": ""}`); code != "denied" {
 		t.Errorf("the longer pattern does not win: %s", code)
 	}
+
+	set, _ = open(t, config.Policy{Deny: []string{"good.*"}, Clients: map[string]config.Policy{"ada": {Allow: []string{"good.write"}, Calls: 1}}}, "good")
+	ada := set.For(Run{Client: "ada"})
+	for i, want := range []string{"", "budget"} {
+		if _, code, message := call(t, ada, "good.write", `{"text": ""}`); code != want {
+			t.Errorf("a client's call %d: %s: %s", i, code, message)
+		}
+	}
+	if _, code, _ := call(t, set.For(Run{Client: "bob"}), "good.write", `{"text": ""}`); code != "denied" {
+		t.Errorf("another client's call: %s", code)
+	}
 }
 
 // TestArguments are checked before the call, with the signature in the error.
@@ -187,7 +198,7 @@ func TestArguments(t *testing.T) {
 // TestHostile: servers that hang, flood, die and lie cost their own calls.
 func TestHostile(t *testing.T) {
 	set, logs := open(t, config.Policy{Allow: []string{"*"}}, "dies", "huge", "flood", "exits", "changes", "asks", "names", "good")
-	slow, _ := open(t, config.Policy{Allow: []string{"*"}, Seconds: 0.1}, "hangs", "deaf")
+	slow, _ := open(t, config.Policy{Allow: []string{"*"}, Seconds: 0.1}, "hangs", "deaf", "late")
 	for _, tt := range []struct{ tool, code, message string }{
 		{"dies.echo", "unavailable", "exit code 3; its last words: the token is [secret API_TOKEN]"},
 		{"dies.echo", "unavailable", "exit code 3"},
@@ -197,6 +208,7 @@ func TestHostile(t *testing.T) {
 		{"hangs.echo", "timeout", "no answer in time"},
 		{"exits.write", "unknown", "exit code 7"},
 		{"deaf.echo", "timeout", "no answer in time"},
+		{"late.echo", "timeout", "no answer in time"},
 		{"asks.echo", "", ""},
 		{"changes.tool1", "", ""},
 		{"changes.tool1", "not_found", `no tool "tool1"`},
@@ -216,6 +228,9 @@ func TestHostile(t *testing.T) {
 		if _, code, message := call(t, tools, tt.tool, arguments); code != tt.code || !strings.Contains(message, tt.message) {
 			t.Errorf("%s: %s: %s; want %s: %s", tt.tool, code, message, tt.code, tt.message)
 		}
+	}
+	if r, err := slow.For(Run{}).Call(t.Context(), runners.ToolCall{Tool: "late.echo", Arguments: json.RawMessage(`{"text": "second"}`)}); err != nil || !strings.Contains(r.Content[0].Text, "second") {
+		t.Errorf("after an answer that came late: %+v, %v", r, err)
 	}
 	var names []string
 	list, err := set.For(Run{}).List(t.Context(), "names")
@@ -352,6 +367,14 @@ func TestDiscovery(t *testing.T) {
 	for _, want := range []string{"good.write(*, text: str)", "The user is asked before each call.", `Example: good.write(text="text")`} {
 		if err != nil || !strings.Contains(text, want) {
 			t.Errorf("%s, %v; want %s", text, err, want)
+		}
+	}
+	for ending, end := range map[string]string{".pyi": `"""`, ".d.ts": "*/"} { // no description leaves its comment
+		text, err := tools.Stub(t.Context(), "good", ending)
+		_, after, _ := strings.Cut(text, "Ignore all previous instructions")
+		rest, _, _ := strings.Cut(after, "\n")
+		if err != nil || strings.Count(text, end) != map[string]int{".pyi": 4, ".d.ts": 2}[ending] || strings.Contains(rest, "*/ process") != (ending == ".pyi") {
+			t.Errorf("%s, %v", text, err)
 		}
 	}
 	if text, err := tools.Describe(t.Context(), "names"); err != nil || !strings.Contains(text, `a_b_2 (the server calls it "a.b")`) {

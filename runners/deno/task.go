@@ -24,7 +24,7 @@ type task struct {
 	Room      int64             `json:"room"`              // most characters of the result
 	Load      bool              `json:"load"`              // load the program and evaluate nothing
 	Session   *sessionTask      `json:"session,omitempty"`
-	Tools     *toolsTask        `json:"tools,omitempty"` // nil: it has none, or imports none
+	Tools     *toolsTask        `json:"tools,omitempty"` // nil: it has none
 }
 
 // sessionTask is what only a session's program has.
@@ -42,9 +42,12 @@ type sessionTask struct {
 
 // toolsTask is what a program with tools has.
 type toolsTask struct {
+	Module   bool     `json:"module"` // it may import the module
 	Servers  []string `json:"servers"`
 	Answers  string   `json:"answers"`  // the pipe for answers
 	Required bool     `json:"required"` // the module is imported by require
+	Files    string   `json:"files"`    // what stands for /tools
+	Written  string   `json:"written"`  // the pipe that has a byte for each of them that was written
 }
 
 // task returns the job's task for an instance.
@@ -54,7 +57,10 @@ func (j *job) task(in *process.Instance, load bool) task {
 		Turn: j.Program.Turn, Decorated: j.Program.Decorated, Signals: j.req.Signals != nil, Room: j.req.Limits.Output, Load: load,
 	}
 	if j.calls != nil {
-		t.Tools = &toolsTask{Servers: j.req.Tools.Servers(), Answers: in.Dir.Tools(), Required: j.Deps.RequiresTools}
+		t.Tools = &toolsTask{
+			Module: j.Deps.Tools || in.Variant.Session, Servers: j.req.Tools.Servers(), Answers: in.Dir.Answers(), Required: j.Deps.RequiresTools,
+			Files: in.Dir.Tools(), Written: in.Dir.Written(),
+		}
 	}
 	if in.Variant.Session || j.Program.Script {
 		t.Code = j.Program.Edited()

@@ -57,6 +57,31 @@ require("./lib.js").echo({ n: 3 }).then((e) => console.log(e.n, typeof ToolError
 	}
 }
 
+// TestDeclarations has a program that imports no tools read their declarations, and one of a
+// session after another. What it has not named starts no server.
+func TestDeclarations(t *testing.T) {
+	tools := runnertest.NewTools()
+	r := open(t, "", nil)
+	run, _ := openSessions(t, &r)
+	with := func(c *session.Call) { c.Request.Tools = tools }
+	for _, tt := range []struct {
+		code, want string
+		asked      int64
+	}{
+		{"Deno.readDirSync('/tools').map((e) => e.name).toArray().sort().join()", `"demo.d.ts,demo.pyi"`, 0},
+		{"(await Promise.all([1, 2].map(() => Deno.readTextFile('/tools/demo.pyi')))).join('')", `"declarations of demo.pyi\ndeclarations of demo.pyi\n"`, 1},
+		{"Deno.statSync('/tools/demo.pyi').size", "25", 2},
+	} {
+		o, err := r.Run(t.Context(), runners.Request{Language: runners.TypeScript, Code: tt.code, Tools: runnertest.NewTools()})
+		if err != nil || o.Result == nil || o.Result.Text != tt.want {
+			t.Errorf("%s: %+v %+v %v", tt.code, o.Result, o.Error, err)
+		}
+		if o := run("s", tt.code, with); o.Result == nil || o.Result.Text != tt.want || tools.Started.Load() != tt.asked {
+			t.Errorf("%s: %+v %+v, asked %d times", tt.code, o.Result, o.Error, tools.Started.Load())
+		}
+	}
+}
+
 // TestToolsInWorkers checks that a Worker is told that it has none.
 func TestToolsInWorkers(t *testing.T) {
 	o, err := open(t, "", nil).Run(t.Context(), runners.Request{

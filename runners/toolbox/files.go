@@ -24,7 +24,7 @@ type files struct{ box func() *Box }
 
 // Open implements fs.FS.
 func (f files) Open(name string) (fs.File, error) {
-	text, err := f.text(name)
+	text, err := f.ReadFile(name)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
@@ -41,8 +41,8 @@ func (f files) ReadDir(string) (list []fs.DirEntry, err error) {
 	return list, nil
 }
 
-// text returns the declarations in a file, or why there are none, as a comment.
-func (f files) text(name string) ([]byte, error) {
+// ReadFile implements fs.ReadFileFS. Why there are no declarations is a comment.
+func (f files) ReadFile(name string) ([]byte, error) {
 	ending := name[max(strings.IndexByte(name, '.'), 0):]
 	server, comment := strings.TrimSuffix(name, ending), comments[ending]
 	if comment == "" || !slices.Contains(f.box().Servers(), server) {
@@ -76,6 +76,6 @@ func (info) ModTime() time.Time { return time.Time{} }
 func (info) IsDir() bool        { return false }
 func (info) Sys() any           { return nil }
 func (i info) Size() int64 {
-	text, _ := i.files.text(i.name) // a file that is gone has none
+	text, _ := i.files.ReadFile(i.name) // a file that is gone has none
 	return int64(len(text))
 }

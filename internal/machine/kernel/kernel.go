@@ -192,7 +192,7 @@ func (k *Kernel) addLocked(parent *Process, e Exec) (*Process, error) {
 	}
 	p := &Process{
 		k: k, pid: pid, parent: initPID,
-		Path: e.Path, Args: slices.Clone(e.Args), Env: slices.Clone(e.Env), Dir: cmp.Or(e.Dir, "/"), Umask: e.Umask,
+		Line: e.Line, Path: e.Path, Args: slices.Clone(e.Args), Env: slices.Clone(e.Env), Dir: cmp.Or(e.Dir, "/"), Umask: e.Umask,
 		dir: cmp.Or(e.Dir, "/"), env: slices.Clone(e.Env), began: k.Uptime(),
 		program: e.Program, done: make(chan struct{}), files: map[int]*memfs.File{},
 	}

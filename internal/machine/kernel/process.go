@@ -33,6 +33,7 @@ type Exec struct {
 	Group int
 	// Session begins a session, and a group.
 	Session bool
+	Line    int // of the script that starts it; 0: none does
 
 	builtin string // the name of the program that Path resolved to
 }
@@ -42,6 +43,7 @@ const NewGroup = -1
 
 // Process is one process. Args, Env, Dir, Umask and Stack belong to its program.
 type Process struct {
+	Line  int // of the script that has started it
 	Path  string
 	Args  []string
 	Env   []string
@@ -209,7 +211,7 @@ func (p *Process) run(ctx context.Context) {
 			return
 		}
 		p.k.mu.Lock()
-		p.program, p.Path, p.Args, p.Env, p.Dir, p.Umask = next.Program, next.Path, next.Args, next.Env, next.Dir, next.Umask
+		p.program, p.Line, p.Path, p.Args, p.Env, p.Dir, p.Umask = next.Program, next.Line, next.Path, next.Args, next.Env, next.Dir, next.Umask
 		p.dir, p.env, p.reaps = next.Dir, slices.Clone(next.Env), false
 		p.k.mu.Unlock()
 		p.mu.Lock()

@@ -32,7 +32,8 @@ type Server struct {
 	Headers map[string]string
 	OpenAPI string // a file or a URL with the API's document; "": it speaks MCP
 
-	Secrets map[string]string // variables that its texts name, with their values
+	Credentials map[string]string // of the API, by the names of the document's security schemes
+	Secrets     map[string]string // variables that its texts name, with their values
 
 	Disabled []string // tools that are not offered
 	Enabled  []string // those that are; nil: all
@@ -66,6 +67,10 @@ type Policy struct {
 	Bytes    int64   `json:"bytes"`    // of arguments and results of a run
 	Parallel int     `json:"parallel"` // calls of a server at once
 	Seconds  float64 `json:"seconds"`  // that one call may take
+
+	// Clients are the policies of clients over HTTP, by the names of their tokens, in place of
+	// this one.
+	Clients map[string]Policy `json:"clients"`
 }
 
 // tables are the names that clients have for the table of servers.
@@ -136,7 +141,17 @@ func (p *Policy) read(value any) error {
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(p); err != nil {
-		return fmt.Errorf(`"coderunner": %s; it has allow, ask, deny, calls, bytes, parallel and seconds`, strings.TrimPrefix(err.Error(), "json: "))
+		return fmt.Errorf(`"coderunner": %s; it has allow, ask, deny, calls, bytes, parallel, seconds and clients`, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return p.check()
+}
+
+// check returns an error for a policy that is none.
+func (p *Policy) check() error {
+	for name, client := range p.Clients {
+		if err := client.check(); err != nil {
+			return fmt.Errorf("the client %q: %w", name, err)
+		}
 	}
 	if p.Calls < 0 || p.Bytes < 0 || p.Parallel < 0 || p.Seconds < 0 {
 		return errors.New(`"coderunner": a bound is less than 0`)
@@ -167,6 +182,7 @@ type entry struct {
 	URI       string `json:"uri"`
 	OpenAPI   string `json:"openapi"`
 
+	Credentials map[string]string `json:"credentials"`
 	Headers     map[string]any    `json:"headers"`
 	HTTPHeaders map[string]any    `json:"http_headers"`
 	EnvHeaders  map[string]string `json:"env_http_headers"`
@@ -205,7 +221,7 @@ func read(name string, value any, bare bool) (s Server, on bool) {
 		return s, true
 	}
 	s.URL = cmp.Or(e.URL, e.HTTPURL, e.ServerURL, e.URI)
-	s.Headers, s.OpenAPI = texts(e.Headers, e.HTTPHeaders), e.OpenAPI
+	s.Headers, s.OpenAPI, s.Credentials = texts(e.Headers, e.HTTPHeaders), e.OpenAPI, e.Credentials
 	s.Args, s.Dir, s.Env = e.Args, e.Cwd, texts(e.Env, e.Environment, e.Envs)
 	s.Err = cmp.Or(e.command(&s), e.variables(&s), e.sandbox(&s))
 	s.Disabled = slices.Concat(e.DisabledTools, e.DisabledTools2, e.ExcludeTools)
@@ -214,6 +230,8 @@ func read(name string, value any, bare bool) (s Server, on bool) {
 	case s.Err != nil:
 	case s.Sandbox != nil && s.Command == "":
 		s.Err = errors.New(`it has a "sandbox", and is not started by a command`)
+	case s.OpenAPI == "" && len(s.Credentials) > 0:
+		s.Err = errors.New(`it has "credentials", and no document of OpenAPI that says where they go`)
 	case s.OpenAPI != "" && s.Command != "":
 		s.Err = errors.New("it has a command and a document of OpenAPI")
 	case s.OpenAPI != "" && s.URL == "" && !strings.HasPrefix(s.OpenAPI, "http://") && !strings.HasPrefix(s.OpenAPI, "https://"):

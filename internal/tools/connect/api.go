@@ -131,7 +131,7 @@ func (s *Server) callAPI(ctx context.Context, t Tool, arguments []byte) (*runner
 	if err != nil {
 		return nil, err
 	}
-	r, err := t.operation.Request(ctx, a.base, arguments)
+	r, err := t.operation.Request(ctx, a.base, arguments, s.Credentials)
 	if err != nil {
 		return nil, &runners.ToolError{Code: "bad_arguments", Message: err.Error()}
 	}

@@ -87,7 +87,7 @@ func (s *Server) Tools(ctx context.Context) ([]Tool, error) {
 
 // fresh reports whether the list of tools is believed. The caller holds s.mu.
 func (s *Server) fresh(c *conn) bool {
-	return s.conn == c && !s.listed.IsZero() && !c.stale.Load() && (s.URL == "" || time.Since(s.listed) < freshFor)
+	return s.conn == c && !s.listed.IsZero() && !c.stale.Load() && (c.tells || time.Since(s.listed) < freshFor)
 }
 
 // list asks for all pages.

@@ -230,6 +230,7 @@ type conn struct {
 	end    sync.Once
 	reason error // set before dead is closed; nil: we ended it
 	stop   func()
+	tells  bool // when the server's tools change
 	proved atomic.Bool
 	stale  atomic.Bool  // the server has said that its tools changed
 	flood  atomic.Int64 // bytes since the last answer

@@ -41,7 +41,7 @@ func (s *Secrets) redactBytes(data []byte) []byte {
 }
 
 func (s *Secrets) addServer(c config.Server) {
-	for _, values := range []map[string]string{c.Env, c.Secrets} {
+	for _, values := range []map[string]string{c.Env, c.Secrets, c.Credentials} {
 		for name, value := range values {
 			s.Add(name, value)
 		}

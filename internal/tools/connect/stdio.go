@@ -17,6 +17,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
 	"coderunner/internal/process"
@@ -59,12 +60,23 @@ func (s *Server) connect(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	command := process.Command{Path: path, Args: slices.Clone(s.Args), Dir: s.Dir, Env: s.environment(), Spec: spec}
+	c, err := s.connectStdio(ctx, command, client.WithLegacyProtocolOnly())
+	if _, newer := errors.AsType[mcp.UnsupportedProtocolVersionError](err); newer {
+		c, err = s.connectStdio(ctx, command)
+	}
+	return c, err
+}
+
+// connectStdio starts the server. By the revisions before 2026-07-28, servers tell us of changes,
+// and need not be asked first which revision they have, which some never answer.
+func (s *Server) connectStdio(ctx context.Context, command process.Command, options ...client.ClientOption) (*conn, error) {
 	select {
 	case s.o.Room <- struct{}{}:
 	default:
 		return nil, fmt.Errorf("%d servers run already, as many as may", cap(s.o.Room))
 	}
-	p, err := process.Start(process.Command{Path: path, Args: slices.Clone(s.Args), Dir: s.Dir, Env: s.environment(), Spec: spec})
+	p, err := process.Start(command)
 	if err != nil {
 		<-s.o.Room
 		return nil, err
@@ -89,7 +101,7 @@ func (s *Server) connect(ctx context.Context) (*conn, error) {
 			c.close(run.reason())
 		}
 	}()
-	c, err := s.open(ctx, stdioTransport{transport.NewIO(read, run.in, nil)}, client.WithLegacyProtocolOnly())
+	c, err := s.open(ctx, stdioTransport{transport.NewIO(read, run.in, nil)}, options...)
 	if err != nil {
 		write.Close()
 		run.stop()
@@ -99,6 +111,7 @@ func (s *Server) connect(ctx context.Context) (*conn, error) {
 		}
 		return nil, err
 	}
+	c.tells = !mcp.IsModernProtocol(c.client.ProtocolVersion())
 	c.stop = func() {
 		_ = c.client.Close()
 		write.Close()

@@ -45,6 +45,14 @@ func New(p config.Policy) *Gate {
 	return &Gate{p}
 }
 
+// For returns the gate of a client.
+func (g *Gate) For(client string) *Gate {
+	if p, ok := g.p.Clients[client]; ok {
+		return New(p)
+	}
+	return g
+}
+
 // Parallel returns how many calls a server gets at once.
 func (g *Gate) Parallel() int { return g.p.Parallel }
 

@@ -6,7 +6,8 @@
 //
 // # Limits
 //
-// Bodies are JSON or a form; an operation that takes only another one is left out. Callbacks,
+// Bodies are JSON or a form, whose files are arguments in base64; an operation that takes only
+// another body is left out. Callbacks,
 // links, webhooks and references to other documents are not read.
 package openapi
 
@@ -43,6 +44,7 @@ type Operation struct {
 
 	method, path string
 	parameters   map[string]parameter // by the names of their arguments
+	ways         []map[string]scheme  // to send credentials, by the names of the schemes
 	body         body
 }
 
@@ -57,8 +59,9 @@ type parameter struct {
 
 // body is that of a request: an argument of its own, or one for each of its fields.
 type body struct {
-	argument string // "": each field is an argument
-	mime     string // "": there is none
+	argument string          // "": each field is an argument
+	mime     string          // "": there is none
+	files    map[string]bool // fields that are files
 }
 
 type media struct{ Schema any }
@@ -69,6 +72,7 @@ type operation struct {
 	Parameters                        []json.RawMessage
 	RequestBody                       json.RawMessage
 	Responses                         map[string]json.RawMessage
+	Security                          *[]map[string]any // nil: that of the document
 }
 
 // source is a document as it is written.
@@ -80,6 +84,7 @@ type source struct {
 	}
 	Paths      map[string]map[string]json.RawMessage
 	Components map[string]map[string]json.RawMessage
+	Security   []map[string]any
 }
 
 // Parse reads a document, in JSON or YAML.
@@ -202,6 +207,18 @@ func (s *source) operation(method, path string, text json.RawMessage) (*Operatio
 		o.parameters[name] = p
 		in.add(name, p.Schema, p.Description, p.Required || p.In == "path")
 	}
+	if w.Security == nil {
+		w.Security = &s.Security
+	}
+	for _, names := range *w.Security {
+		way := map[string]scheme{}
+		for name := range names {
+			var c scheme
+			s.read(s.Components["securitySchemes"][name], &c)
+			way[name] = c
+		}
+		o.ways = append(o.ways, way)
+	}
 	if !o.takeBody(s, w.RequestBody, &in) {
 		return nil, false
 	}
@@ -219,17 +236,23 @@ func (s *source) operation(method, path string, text json.RawMessage) (*Operatio
 	return o, true
 }
 
-// pick returns the media type of JSON, else a form.
+// pick returns the media type of JSON, else of a form.
 func pick(content map[string]media) (mime string, m media) {
 	for _, mime := range slices.Sorted(maps.Keys(content)) {
 		if plain, _, _ := strings.Cut(mime, ";"); plain == "application/json" || strings.HasSuffix(plain, "+json") {
 			return plain, content[mime]
 		}
 	}
+	if m, ok := content[multipartType]; ok {
+		return multipartType, m
+	}
 	return formType, content[formType]
 }
 
-const formType = "application/x-www-form-urlencoded"
+const (
+	formType      = "application/x-www-form-urlencoded"
+	multipartType = "multipart/form-data"
+)
 
 // takeBody reads what an operation takes as the body, and reports whether that can be made.
 func (o *Operation) takeBody(s *source, text json.RawMessage, in *schemas) bool {
@@ -264,7 +287,12 @@ func (o *Operation) takeBody(s *source, text json.RawMessage, in *schemas) bool 
 		in.add(o.body.argument, m.Schema, b.Description, b.Required)
 		return true
 	}
+	o.body.files = map[string]bool{}
 	for name, schema := range object.Properties {
+		if table, ok := schema.(map[string]any); ok && mime == multipartType && table["format"] == "binary" {
+			o.body.files[name] = true
+			schema = map[string]any{"type": "string", "contentEncoding": "base64", "description": "a file, in base64"}
+		}
 		in.add(name, schema, "", b.Required && slices.Contains(object.Required, name))
 	}
 	return true

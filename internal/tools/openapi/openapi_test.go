@@ -13,11 +13,12 @@ const pets = `{"openapi": "3.1.0", "paths": {
     {"name": "id", "in": "path", "schema": {"type": "string"}}, {"name": "id", "in": "query"}, {"name": "Authorization", "in": "header"},
     {"name": "deep", "in": "query", "style": "deepObject"}, {"name": "form", "in": "query"}, {"name": "joined", "in": "query", "explode": false}]}},
   "/form": {"post": {"requestBody": {"content": {"application/x-www-form-urlencoded": {"schema": {"properties": {"x": {}, "y": {}}}}}}}},
+  "/files": {"post": {"security": [{}, {"other": []}, {"pair": [], "key": []}], "requestBody": {"content": {"multipart/form-data": {"schema": {"properties": {"file": {"type": "string", "format": "binary"}, "note": {}}}}}}}},
   "/list": {"put": {"requestBody": {"$ref": "#/components/requestBodies/List"}}},
   "/deep": {"get": {"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/A"}}}}}}},
   "/loop": {"get": {"parameters": [{"$ref": "#/components/parameters/Loop"}], "responses": 7}},
   "no slash": {"get": {}}, "x-text": "y"},
- "components": {"requestBodies": {"List": {"content": {"application/vnd.api+json; x=y": {"schema": {"type": "array"}}}}},
+ "security": [{"token": []}], "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}, "pair": {"type": "http", "scheme": "Basic"}, "key": {"type": "apiKey", "in": "query", "name": "k"}}, "requestBodies": {"List": {"content": {"application/vnd.api+json; x=y": {"schema": {"type": "array"}}}}},
   "parameters": {"Loop": {"$ref": "#/components/parameters/Loop"}},
   "schemas": {"A": {"properties": {"b": {"$ref": "#/components/schemas/B"}, "other": {"$ref": "other.json#/X"}}}, "B": {"items": {"$ref": "#/components/schemas/A"}}}}}`
 
@@ -32,7 +33,7 @@ func TestRequests(t *testing.T) {
 	for _, o := range d.Operations {
 		operations[o.Name] = o
 	}
-	if len(operations) != 5 {
+	if len(operations) != 6 {
 		t.Errorf("%d operations", len(operations))
 	}
 	for _, tt := range []struct{ name, arguments, want string }{
@@ -44,14 +45,21 @@ func TestRequests(t *testing.T) {
 		{"post /form", `{"x": "1 2", "y": ["a", "b"]}`, "POST /v1/form?key=k x=1+2&y=a&y=b"},
 		{"put /list", `{"body": [1, "<"]}`, `PUT /v1/list?key=k [1,"\u003c"]`},
 		{"put /list", `{}`, "PUT /v1/list?key=k "},
+		{"post /files", `{"file": "aMOk", "note": "n"}`, "POST /v1/files?k=q&key=k --"},
+		{"post /files", `{"file": "hä"}`, "file is a file, and not in base64"},
 	} {
-		r, err := operations[tt.name].Request(t.Context(), base, json.RawMessage(tt.arguments))
+		r, err := operations[tt.name].Request(t.Context(), base, json.RawMessage(tt.arguments), map[string]string{"token": "t", "pair": "u:p", "key": "q"})
 		got := ""
 		if err != nil {
 			got = err.Error()
+		} else if user, password, _ := r.BasicAuth(); (user+password == "up") != (tt.name == "post /files") || (r.Header.Get("Authorization") == "Bearer t") == (tt.name == "post /files") {
+			t.Errorf("%s has %q", tt.name, r.Header)
 		} else if got = r.Method + " " + r.URL.RequestURI() + " "; r.Body != nil {
 			body, _ := io.ReadAll(r.Body)
 			got += string(body)
+		}
+		if tt.name == "post /files" && err == nil && (!strings.Contains(got, "filename=\"file\"") || !strings.Contains(got, "\r\n\r\nhä\r\n") || !strings.Contains(got, "name=\"note\"\r\n\r\nn\r\n")) {
+			t.Errorf("%s: %s", tt.name, got)
 		}
 		if !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s %s: %s, want %s", tt.name, tt.arguments, got, tt.want)
@@ -77,7 +85,7 @@ func FuzzParse(f *testing.F) {
 			if o.Input != nil && !json.Valid(o.Input) || o.Output != nil && !json.Valid(o.Output) {
 				t.Errorf("%s: %s, %s", o.Name, o.Input, o.Output)
 			}
-			if r, err := o.Request(t.Context(), base, arguments); err == nil && (r.URL.Host != "h" || !strings.HasPrefix(r.URL.EscapedPath(), "/v1")) {
+			if r, err := o.Request(t.Context(), base, arguments, nil); err == nil && (r.URL.Host != "h" || !strings.HasPrefix(r.URL.EscapedPath(), "/v1")) {
 				t.Errorf("%s goes to %s", o.Name, r.URL)
 			}
 		}

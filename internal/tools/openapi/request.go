@@ -3,18 +3,22 @@ package openapi
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 )
 
-// Request returns the request of a call below base. The arguments are an object.
-func (o *Operation) Request(ctx context.Context, base *url.URL, arguments json.RawMessage) (*http.Request, error) {
+// Request returns the request of a call below base, with what it needs of the credentials, which
+// are by the names of the document's security schemes. The arguments are an object.
+func (o *Operation) Request(ctx context.Context, base *url.URL, arguments json.RawMessage, credentials map[string]string) (*http.Request, error) {
 	args := map[string]any{}
 	d := json.NewDecoder(bytes.NewReader(arguments))
 	d.UseNumber()
@@ -54,6 +58,7 @@ func (o *Operation) Request(ctx context.Context, base *url.URL, arguments json.R
 	}
 	r.URL = &url.URL{Scheme: base.Scheme, User: base.User, Host: base.Host, Path: unescaped, RawPath: escaped, RawQuery: query.Encode()}
 	r.Header.Set("Accept", "application/json, */*;q=0.5")
+	o.authorize(r, credentials)
 	return r, o.setBody(r, args)
 }
 
@@ -68,18 +73,50 @@ func (o *Operation) setBody(r *http.Request, args map[string]any) (err error) {
 		return nil
 	}
 	var text []byte
-	if fields, ok := value.(map[string]any); ok && o.body.mime == formType {
+	mime := o.body.mime
+	switch fields, ok := value.(map[string]any); {
+	case ok && mime == formType:
 		form := url.Values{}
 		for name, each := range fields {
 			form[name] = texts(each)
 		}
 		text = []byte(form.Encode())
-	} else if text, err = json.Marshal(value); err != nil {
+	case ok && mime == multipartType:
+		text, mime, err = o.body.multipart(fields)
+	default:
+		text, err = json.Marshal(value)
+	}
+	if err != nil {
 		return err
 	}
-	r.Header.Set("Content-Type", o.body.mime)
+	r.Header.Set("Content-Type", mime)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	return nil
+}
+
+// multipart returns a form with files, and its media type.
+func (b *body) multipart(fields map[string]any) (text []byte, mime string, err error) {
+	var buffer bytes.Buffer
+	w := multipart.NewWriter(&buffer)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		for _, value := range texts(fields[name]) {
+			if !b.files[name] {
+				err = errors.Join(err, w.WriteField(name, value))
+				continue
+			}
+			data, wrong := base64.StdEncoding.DecodeString(value)
+			if wrong != nil {
+				return nil, "", fmt.Errorf("%s is a file, and not in base64: %w", name, wrong)
+			}
+			part, failed := w.CreateFormFile(name, name)
+			if failed == nil {
+				_, failed = part.Write(data)
+			}
+			err = errors.Join(err, failed)
+		}
+	}
+	err = errors.Join(err, w.Close())
+	return buffer.Bytes(), w.FormDataContentType(), err
 }
 
 // query adds a parameter to a query, in the styles form and deepObject.

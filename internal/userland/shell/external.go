@@ -15,7 +15,7 @@ import (
 func (sh *shell) external(args []string) {
 	replace := sh.execs
 	sh.execs = false
-	e := kernel.Exec{Path: args[0], Args: args, Env: sh.environ(), Dir: sh.files.Dir, Umask: sh.files.Umask, Files: sh.files.Inherited()}
+	e := kernel.Exec{Path: args[0], Args: args, Env: sh.environ(), Dir: sh.files.Dir, Umask: sh.files.Umask, Files: sh.files.Inherited(), Line: sh.line}
 	path, errno := sh.p.Kernel().LookPath(args[0], sh.files.Dir, []string{"PATH=" + sh.vars.Get("PATH")})
 	if errno != abi.OK {
 		sh.notFound(args, errno)

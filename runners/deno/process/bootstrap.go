@@ -56,7 +56,7 @@ func bootstrapText(name string) []byte {
 			postpone(&body, &late, source(name))
 		}
 	}
-	add("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "temp")
+	add("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "paths")
 	if name != aloneName {
 		add("early", "tools")
 		for _, text := range standins.Sources() {
@@ -82,7 +82,7 @@ func bootstrapText(name string) []byte {
 
 // atOnce are the functions that a process needs for every program.
 var atOnce = strings.Fields(`defineTests defineDisplay machine codeURLs answerDialogs endServers mendFetch explainDNS siteAny formatNumbers
-	hearErrors holdSignals patchRealm patchModules ownTemp ownTempDeno read readFrame prepareCall hasNode over reportServers reportQuestion report writeAll`)
+	hearErrors holdSignals patchRealm patchModules ownPaths ownPathsDeno read readFrame prepareCall hasNode over reportServers reportQuestion report writeAll`)
 
 // postpone adds a script without comments to text. Its functions, but for those of atOnce, are
 // compiled when they are first called: to look through all of them takes V8 2 ms of each start,

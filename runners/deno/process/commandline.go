@@ -21,7 +21,7 @@ func (in *Instance) withoutCache(p runners.Policy) runners.Policy {
 func (in *Instance) commandLine() []string {
 	v, f, policy := in.Variant, in.Dir, in.policy()
 	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", "--unstable-sloppy-imports", "--unstable-detect-cjs", "--unstable-kv", "--unstable-cron", "--unstable-unsafe-proto", heapFlag(v.Memory)}
-	read := []string{f.Work(), f.Temp(), f.Tools()}
+	read := []string{f.Work(), f.Temp(), f.Tools(), f.Answers(), f.Written()}
 	if v.Session {
 		read = append(read, f.orders(), in.compiled())
 		policy = withInspector(policy)

@@ -97,18 +97,23 @@ type RunDir struct {
 	Placed   project.Placed // in work
 }
 
-func (f *RunDir) Work() string   { return filepath.Join(f.Path, "work") }
-func (f *RunDir) Temp() string   { return filepath.Join(f.Path, "tmp") }
-func (f *RunDir) gen() string    { return filepath.Join(f.Path, "gen") }
-func (f *RunDir) Code() string   { return filepath.Join(f.Path, "code") }
-func (f *RunDir) Report() string { return filepath.Join(f.Path, "report") }
-func (f *RunDir) orders() string { return filepath.Join(f.Path, "orders") }
-func (f *RunDir) Tools() string  { return filepath.Join(f.Path, "tools") }
-func (f *RunDir) stdin() string  { return filepath.Join(f.Path, "stdin") }
-func (f *RunDir) audit() string  { return filepath.Join(f.Path, "audit") }
+func (f *RunDir) Work() string    { return filepath.Join(f.Path, "work") }
+func (f *RunDir) Temp() string    { return filepath.Join(f.Path, "tmp") }
+func (f *RunDir) gen() string     { return filepath.Join(f.Path, "gen") }
+func (f *RunDir) Code() string    { return filepath.Join(f.Path, "code") }
+func (f *RunDir) Report() string  { return filepath.Join(f.Path, "report") }
+func (f *RunDir) orders() string  { return filepath.Join(f.Path, "orders") }
+func (f *RunDir) Tools() string   { return filepath.Join(f.Path, ToolsName) } // shown as /tools
+func (f *RunDir) Answers() string { return filepath.Join(f.Path, "answers") }
+func (f *RunDir) Written() string { return filepath.Join(f.Path, "written") }
+func (f *RunDir) stdin() string   { return filepath.Join(f.Path, "stdin") }
+func (f *RunDir) audit() string   { return filepath.Join(f.Path, "audit") }
 
 // denoDir returns the run's DENO_DIR, which is outside its directory.
 func (f *RunDir) denoDir() string { return filepath.Join(f.of.Private(), filepath.Base(f.Path)) }
+
+// ToolsName is the name of Tools in the directory.
+const ToolsName = "tools"
 
 // Dirs returns the run's directories, parents first.
 func (f *RunDir) Dirs() []string { return []string{f.Path, f.Work(), f.Temp(), f.gen()} }

@@ -71,6 +71,7 @@ type query struct {
 	Op   string          `json:"op"`
 	Name string          `json:"name"`
 	Args json.RawMessage `json:"args,omitempty"`
+	Line int             `json:"line,omitempty"`
 }
 
 type listed struct {
@@ -131,7 +132,7 @@ func call(c *command.Call, words []string) int {
 	if name == "" {
 		return c.Die(2, "%s what? tool list %[1]s names the tools of a server, tool --help the forms of the command", server)
 	}
-	q := query{Op: "call", Name: server + "." + name}
+	q := query{Op: "call", Name: server + "." + name, Line: c.Process.Line}
 	if len(words) == 1 && (words[0] == "-" || strings.HasPrefix(words[0], "{")) {
 		q.Args = json.RawMessage(words[0])
 		if words[0] == "-" {

@@ -114,7 +114,7 @@ async function prepareCall() {
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
   await patchModules(orders.modules ?? []);
   if (orders.aliases) await nameRequired();
-  if (orders.tools) await offerTools();
+  if (orders.tools?.module) await offerTools();
   if (orders.decorated) leaveSealed();
   if (hasNode()) here.named(process);
 }

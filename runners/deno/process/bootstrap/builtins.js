@@ -14,7 +14,7 @@ function patchRealm() {
   formatNumbers();
   here.workers();
   if (place.packages) seeDeeper();
-  if (place.temp) ownTempDeno();
+  ownPathsDeno();
   if (place.session) return;
   hearErrors();
   if (!place.run) holdSignals();
@@ -30,7 +30,7 @@ const patches = {
     mendFiles(fs);
     codeFiles(fs, require);
     siteFiles(fs);
-    if (place.temp) ownTempFiles(fs);
+    ownPathsFiles(fs);
   },
   http(http) {
     mendServers(http, true);
