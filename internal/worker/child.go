@@ -51,6 +51,8 @@ func Main() int {
 			case callBuild:
 				b, err := w.build(ctx, body)
 				return b, nil, err
+			case callSources:
+				return nil, nil, w.compile(ctx, body)
 			}
 			return nil, nil, fmt.Errorf("there is no call %d", method)
 		},

@@ -30,11 +30,13 @@ const (
 	callHold   // the run's clock, until the call is cancelled
 	noteOutput // the file that the next snapshot is written to; over the worker's own, as what follows
 	callTake   // snapshot
-	callBuild  // sdist: wheel
+	callBuild  // sdist: built
+	callSources
 
 	callFind // lookup: path; the first that a worker may call
 	callRuntime
-	callRequire // what a build requires: directories
+	callRequire  // what a build requires: directories
+	callCompiled // one of the sources
 	callGuest
 	callPrepare
 	callLibrary
@@ -222,6 +224,14 @@ type (
 	built struct {
 		Name  string
 		Wheel []byte
+	}
+	sources struct {
+		Trees, Modules []string
+		Workers        int
+	}
+	compiled struct {
+		Module string
+		Code   []byte // nil: it begins
 	}
 	dial struct {
 		Network, Name string
