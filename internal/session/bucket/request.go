@@ -20,11 +20,13 @@ import (
 	"github.com/minio/minio-go/v7/pkg/signer"
 
 	"coderunner/internal/session"
+	"coderunner/runners"
 )
 
 const (
 	tries     = 6
 	maxAnswer = 16 << 20 // bytes of XML
+	maxWords  = 300      // bytes of an error's
 )
 
 // request is one of S3's REST API.
@@ -146,6 +148,6 @@ func (b *Bucket) once(ctx context.Context, r request) (*http.Response, error) {
 	if f.Code == "" && answer.StatusCode == http.StatusNotFound && r.key != "" {
 		f.Code = "NoSuchKey"
 	}
-	f.Message = strings.TrimSpace(f.Message)
+	f.Message, f.Code = runners.ClipLine(strings.TrimSpace(f.Message), maxWords), runners.ClipLine(f.Code, maxWords)
 	return nil, f
 }
