@@ -267,7 +267,7 @@ func (p *Pool) leave(w *worker, s *served) {
 	last := w.gone && len(w.runs) == 0
 	p.mu.Unlock()
 	if last {
-		_ = os.RemoveAll(w.dir)
+		w.remove()
 	}
 }
 

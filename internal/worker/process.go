@@ -32,7 +32,7 @@ type worker struct {
 	lines  chan *line    // of runs that have ended, for the next ones
 	ctx    context.Context
 	cancel context.CancelFunc // when the process has ended
-	died   chan struct{}      // closed then, once nothing is left of it
+	died   chan struct{}      // closed then
 	reason string             // why the server ended it, "" if it did not; set before died is closed
 	stderr tail
 
@@ -198,12 +198,15 @@ func (w *worker) reap() {
 	if said := w.stderr.said(); said != "" && w.why() == "" {
 		w.p.o.Log.Warn("a worker ended", zap.String("said", said))
 	}
-	err := os.RemoveAll(w.dir)
-	close(w.died)
-	if idle := w.p.gone(w); err != nil && idle { // else a run's end removes what it makes there
-		err = os.RemoveAll(w.dir)
+	if w.p.gone(w) { // else its last run removes it, which may have saved a session there
+		w.remove()
 	}
-	if err != nil {
+	close(w.died)
+}
+
+// remove removes what is left of a process that has ended.
+func (w *worker) remove() {
+	if err := os.RemoveAll(w.dir); err != nil {
 		w.p.o.Log.Warn("remove a worker's directory", zap.Error(err))
 	}
 }
