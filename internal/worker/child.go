@@ -212,9 +212,7 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 	}()
 	ctx = context.WithValue(ctx, connKey{}, r)
 	r.ask.Store(nil)
-	req := runners.Request{
-		Language: q.Language, Code: q.Code, Filename: q.Filename, Packages: q.Packages, Args: q.Args, Files: q.Files, Limits: q.Limits, Locked: q.Locked,
-	}
+	req := q.Request
 	prepared := false
 	req.Progress = func(p runners.Progress) {
 		if prepared = prepared || p.Phase != "run"; prepared { // else the server knows

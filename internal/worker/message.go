@@ -82,21 +82,15 @@ type settings struct {
 	Root        []byte
 }
 
-// request is a [runners.Request] as plain data, without what a worker asks the server for.
+// request is a [runners.Request] as plain data, and what a worker asks the server for instead of
+// the rest.
 type request struct {
-	Language runners.Language
-	Code     string
-	Filename string
-	Packages []string
-	Args     []string
-	Files    []runners.File
-	Limits   runners.Limits
-	Input    *[]byte // nil: there is none
-	Locked   bool
-	Asks     bool // the user can be asked
-	Tools    bool // there are tools
-	Prints   bool // what is printed is wanted as it comes
-	Session  *sessionRequest
+	runners.Request
+	Input   *[]byte // nil: there is none
+	Asks    bool    // the user can be asked
+	Tools   bool    // there are tools
+	Prints  bool    // what is printed is wanted as it comes
+	Session *sessionRequest
 }
 
 type sessionRequest struct {
@@ -109,10 +103,8 @@ type sessionRequest struct {
 // encodeRequest returns a request as data, and false if it has what cannot cross: the
 // streams, signals and directories of a program that somebody runs at a terminal.
 func encodeRequest(r runners.Request) (request, bool) {
-	q := request{
-		Language: r.Language, Code: r.Code, Filename: r.Filename, Packages: r.Packages, Args: r.Args, Files: r.Files,
-		Limits: r.Limits, Locked: r.Locked, Asks: r.Ask != nil, Tools: r.Tools != nil, Prints: r.Printed != nil,
-	}
+	q := request{Request: r, Asks: r.Ask != nil, Tools: r.Tools != nil, Prints: r.Printed != nil}
+	q.Client = "" // the server's word for whom it serves
 	if r.Project != nil || r.Stdout != nil || r.Stderr != nil || r.Signals != nil || r.Terminal {
 		return q, false
 	}
