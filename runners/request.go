@@ -55,7 +55,7 @@ type Request struct {
 	Locked bool
 
 	// Session, if not nil, is the session that the program continues.
-	Session *Session `json:"-"`
+	Session *Session
 
 	// Ask, if not nil, asks the user about hosts that the policy does not have. The
 	// time limit stands still meanwhile.

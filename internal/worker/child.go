@@ -234,8 +234,9 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 			return err
 		})
 	}
-	if q.Session != nil {
-		req.Session = q.Session.session(ctx, r.conn, func(dir fs.FS) {
+	if req.Session != nil {
+		req.Session.Save = q.Save
+		connectSession(ctx, r.conn, req.Session, func(dir fs.FS) {
 			if dir == nil {
 				r.left.Store(nil)
 			} else {

@@ -86,18 +86,11 @@ type settings struct {
 // the rest.
 type request struct {
 	runners.Request
-	Input   *[]byte // nil: there is none
-	Asks    bool    // the user can be asked
-	Tools   bool    // there are tools
-	Prints  bool    // what is printed is wanted as it comes
-	Session *sessionRequest
-}
-
-type sessionRequest struct {
-	Key, Before, After string
-	Unnamed, Rollback  bool
-	Files              []runners.SessionFile
-	Save               string
+	Input  *[]byte // nil: there is none
+	Asks   bool    // the user can be asked
+	Tools  bool    // there are tools
+	Prints bool    // what is printed is wanted as it comes
+	Save   string  // the session's, in the worker's directory
 }
 
 // encodeRequest returns a request as data, and false if it has what cannot cross: the
@@ -113,9 +106,6 @@ func encodeRequest(r runners.Request) (request, bool) {
 		q.Input = &input
 	} else if r.Stdin != nil {
 		return q, false
-	}
-	if s := r.Session; s != nil {
-		q.Session = &sessionRequest{s.Key, s.Before, s.After, s.Unnamed, s.Rollback, s.Files, ""}
 	}
 	return q, true
 }
