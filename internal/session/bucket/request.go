@@ -20,7 +20,6 @@ import (
 	"github.com/minio/minio-go/v7/pkg/signer"
 
 	"coderunner/internal/session"
-	"coderunner/runners"
 )
 
 const (
@@ -148,6 +147,8 @@ func (b *Bucket) once(ctx context.Context, r request) (*http.Response, error) {
 	if f.Code == "" && answer.StatusCode == http.StatusNotFound && r.key != "" {
 		f.Code = "NoSuchKey"
 	}
-	f.Message, f.Code = runners.ClipLine(strings.TrimSpace(f.Message), maxWords), runners.ClipLine(f.Code, maxWords)
+	for _, words := range []*string{&f.Message, &f.Code} {
+		*words = strings.TrimSpace((*words)[:min(len(*words), maxWords)])
+	}
 	return nil, f
 }
