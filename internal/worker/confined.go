@@ -69,6 +69,7 @@ func (p *Pool) Build(ctx context.Context, s resolver.Sdist) (name string, wheel 
 func (p *Pool) Compile(ctx context.Context, trees, modules []string, workers int, emit func(module string, pyc []byte) error, begins func(module string)) error {
 	workers = min(cmp.Or(workers, runtime.GOMAXPROCS(0)), maxCompilers)
 	var mu sync.Mutex
+	var bytes int
 	begun, emitted := map[string]bool{}, map[string]bool{} // false: not yet
 	for _, module := range modules {
 		begun[module], emitted[module] = false, false
@@ -97,6 +98,9 @@ func (p *Pool) Compile(ctx context.Context, trees, modules []string, workers int
 		if err := first(emitted, c.Module); err != nil {
 			return nil, err
 		}
+		if bytes += len(c.Code); bytes > maxBytecode {
+			return nil, fmt.Errorf("more than %d MiB of bytecode", maxBytecode>>20)
+		}
 		return nil, emit(c.Module, c.Code)
 	}}, func(ctx context.Context, c *wire.Conn) error {
 		_, err := c.Call(ctx, callSources, sources{trees, modules, workers}, nil)
@@ -104,8 +108,11 @@ func (p *Pool) Compile(ctx context.Context, trees, modules []string, workers int
 	})
 }
 
-// maxCompilers bounds the interpreters that compile sources in a worker.
-const maxCompilers = 4
+// Bounds of compiling sources: interpreters in the worker, and bytes of what they make.
+const (
+	maxCompilers = 4
+	maxBytecode  = 512 << 20
+)
 
 // confined calls a worker of its own.
 func (p *Pool) confined(ctx context.Context, memory int64, j job, call func(context.Context, *wire.Conn) error) error {

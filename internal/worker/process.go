@@ -32,7 +32,7 @@ type worker struct {
 	lines  chan *line    // of runs that have ended, for the next ones
 	ctx    context.Context
 	cancel context.CancelFunc // when the process has ended
-	died   chan struct{}      // closed then
+	died   chan struct{}      // closed then, when nothing is served on conn any more
 	reason string             // why the server ended it, "" if it did not; set before died is closed
 	stderr tail
 
