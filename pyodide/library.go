@@ -30,7 +30,7 @@ func (r *compiled) PrepareLibrary(ctx context.Context, name string, library []by
 		return fmt.Errorf("prepare %s: %w", name, errNoStore)
 	}
 	sum := codestore.Digest(library)
-	if _, _, err := r.prepared(ctx, sum, name, r.libraryBuilder(sum, library, libraryBudget(len(library)))); err != nil {
+	if _, _, err := r.prepared(ctx, sum, name, r.libraryBuilder(sum, library, libraryBudget(len(library)), false)); err != nil {
 		return fmt.Errorf("prepare %s: %w", name, err)
 	}
 	return nil
@@ -56,9 +56,9 @@ func (r *compiled) prepared(ctx context.Context, sum, name string, build builder
 const libraryFile = "library"
 
 // libraryBuilder returns a builder that compiles a library, in another process
-// unless it is small or Config.Compile is nil. One that exceeded its budget is not
+// unless here is set or Config.Compile is nil. One that exceeded its budget is not
 // tried again.
-func (r *compiled) libraryBuilder(sum string, library []byte, memory int64) builder {
+func (r *compiled) libraryBuilder(sum string, library []byte, memory int64, here bool) builder {
 	return func(ctx context.Context, dir string) error {
 		if err, ok := r.link.refused.Get(sum); ok {
 			return err
@@ -66,7 +66,7 @@ func (r *compiled) libraryBuilder(sum string, library []byte, memory int64) buil
 		if err := os.WriteFile(filepath.Join(dir, libraryFile), library, 0o600); err != nil {
 			return err
 		}
-		if r.config.Compile == nil || len(library) <= smallLibrary {
+		if r.config.Compile == nil || here {
 			return BuildLibrary(ctx, dir)
 		}
 		err := r.config.Compile(ctx, dir, memory)

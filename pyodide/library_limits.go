@@ -8,8 +8,9 @@ const (
 	// maxBody bounds each function of a library, in bytes.
 	maxBody = 4 << 20
 
-	// smallLibrary is the size, in bytes, up to which a library is compiled in
-	// this process: that takes at most about a hundred megabytes, whatever is in it.
+	// smallLibrary is the size, in bytes, up to which a library that the program has
+	// written is compiled in its own process: that takes at most about a hundred
+	// megabytes, whatever is in it.
 	smallLibrary = 4 << 10
 
 	// ownBudget is the memory, in bytes, for compiling a library that the program

@@ -65,7 +65,7 @@ func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte
 			return nil, err
 		}
 	case build:
-		make = r.libraryBuilder(sum, b, libraryBudget(len(b)))
+		make = r.libraryBuilder(sum, b, libraryBudget(len(b)), false)
 	}
 	return r.link.shared.use(ctx, sum, &in.used, func() (*dylink.Library, int, error) {
 		file, code, err := r.prepared(ctx, sum, name, make)

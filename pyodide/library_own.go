@@ -79,7 +79,7 @@ func (r *compiled) compileOwn(ctx context.Context, sum string, b []byte) (_ *dyl
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := r.libraryBuilder(sum, b, ownBudget)(ctx, dir); err != nil {
+	if err := r.libraryBuilder(sum, b, ownBudget, len(b) <= smallLibrary)(ctx, dir); err != nil {
 		return nil, err
 	}
 	file, err := os.ReadFile(filepath.Join(dir, codestore.StubFile))

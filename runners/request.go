@@ -11,7 +11,8 @@ import (
 	"coderunner/internal/project"
 )
 
-// Request is one program to run.
+// Request is one program to run. As JSON, it is what another
+// process can be handed of it.
 type Request struct {
 	Language Language
 	Code     string
@@ -23,12 +24,12 @@ type Request struct {
 
 	// Project, if not nil, is a directory of the host that the program sees as its own. Files
 	// are written over it.
-	Project *project.View
+	Project *project.View `json:"-"`
 
 	// Stdin is the program's standard input; nil is empty. It is read from a
 	// goroutine of its own, and a Read that blocks may outlive the run: the
 	// caller ends it. What a JavaScript program does not read stays in a Peeker.
-	Stdin io.Reader
+	Stdin io.Reader `json:"-"`
 
 	// Terminal reports whether Stdin is a terminal, where a script's prompts are shown.
 	Terminal bool
@@ -37,14 +38,14 @@ type Request struct {
 	// error ends the program with the status OutputLimit, and is the only limit
 	// of such a stream. If they are the same writer, the order of all output is
 	// kept. They need not be safe for concurrent use then.
-	Stdout, Stderr io.Writer
+	Stdout, Stderr io.Writer `json:"-"`
 
 	// Signals, if not nil, passes signals to the program.
-	Signals *Signals
+	Signals *Signals `json:"-"`
 
 	// Printed, if not nil, gets what the program prints on both streams as it
 	// comes, from any goroutine, and must return quickly. It changes no limit.
-	Printed func(p []byte)
+	Printed func(p []byte) `json:"-"`
 
 	// Client is whose program it is, where there are several: no two share a process.
 	Client string
@@ -58,15 +59,15 @@ type Request struct {
 
 	// Ask, if not nil, asks the user about hosts that the policy does not have. The
 	// time limit stands still meanwhile.
-	Ask netpolicy.AskFunc
+	Ask netpolicy.AskFunc `json:"-"`
 
 	// Tools, if not nil, are the functions of other servers that the program may call. The
 	// time limit stands still meanwhile, within a bound.
-	Tools Tools
+	Tools Tools `json:"-"`
 
 	// Progress, if not nil, is called with the steps of the preparation, from
 	// any goroutine, one call at a time.
-	Progress ProgressFunc
+	Progress ProgressFunc `json:"-"`
 }
 
 // Keyboard is an input that can change how its terminal takes keys.

@@ -39,22 +39,22 @@ type Session struct {
 	// Saved returns the files that the runner wrote to Save when it left the state
 	// Before: their paths by their names, none if it wrote none. They are
 	// read-only, and were checked to be whole.
-	Saved func() (map[string]string, error)
+	Saved func() (map[string]string, error) `json:"-"`
 
 	// Save is an empty directory for the state After. What the runner writes
 	// there must be enough to continue in another process. It may be hard links to
 	// what is in Saved; a file named SavedBase is what many sessions share, and does
 	// not count as this one's.
-	Save string
+	Save string `json:"-"`
 
 	// Keep has the state After have the files of these names that were saved when the
 	// state Before was left, but for those that are in Save, and reports whether they are all
 	// there and whole. Nil: they are not. Only the last call counts.
-	Keep func(names []string) bool
+	Keep func(names []string) bool `json:"-"`
 
 	// Link makes a file of Save another name of one that Saved has or that the cache has.
 	// Nil: os.Link does.
-	Link func(from, name string) error
+	Link func(from, name string) error `json:"-"`
 
 	// Rollback keeps the state Before in force unless the program succeeds:
 	// otherwise nothing needs to be kept or saved.
@@ -63,7 +63,7 @@ type Session struct {
 	// Leave takes the files from the working directory once the program has ended,
 	// however that was, in place of [LeftFiles]. own is the program's own file,
 	// which is not taken while its contents are these.
-	Leave func(dir fs.FS, own File) (Left, error)
+	Leave func(dir fs.FS, own File) (Left, error) `json:"-"`
 }
 
 // SessionFile is a directory, a regular file or a symbolic link in the working

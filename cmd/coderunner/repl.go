@@ -75,7 +75,16 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, view.Close()) }()
+	p := &statements{replOptions: o}
+	p.stdout, p.stderr = openStreams(-1)
+	removed := func() error { return nil }
 	cfg.Ahead = 1
+	cfg.Overrun = func(memory bool) {
+		out := overrun(memory, cfg.Limits)
+		p.stderr.printLine(endText(out, cfg.Limits, ""))
+		_ = removed()
+		os.Exit(exitCode(out))
+	}
 	b, err := cfg.open(o.language, newLogger(zap.WarnLevel))
 	if err != nil {
 		return err
@@ -86,15 +95,14 @@ func startRepl(ctx context.Context, cfg Config, o replOptions) (err error) {
 		return err
 	}
 	defer set.Close()
-	p := &statements{replOptions: o}
-	p.stdout, p.stderr = openStreams(-1)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // see run
 	if o.session == "" {
 		p.session = temporary
 		if cfg.SessionDir, err = os.MkdirTemp("", "coderunner-repl-"); err != nil {
 			return fmt.Errorf("make a temporary session: %w", err)
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(cfg.SessionDir)) }()
+		removed = func() error { return os.RemoveAll(cfg.SessionDir) }
+		defer func() { err = errors.Join(err, removed()) }()
 	}
 	if p.store, err = cfg.OpenSessions(b.Cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err != nil {
 		return err

@@ -118,7 +118,11 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	first := firstSignal{shown: []*stream{stdout, stderr}}
 	req.Signals = &first.Signals
 	defer onSignal(first.take)()
-	cfg.Overrun = func(memory bool) { o.overrun(memory, cfg.Limits, &first, stdout, stderr) }
+	cfg.Overrun = func(memory bool) {
+		out := overrun(memory, cfg.Limits)
+		_ = o.show(out, cfg.Limits, &first, stdout, stderr)
+		os.Exit(exitCode(out))
+	}
 	open := trace.Begin("open the runner")
 	b, err := cfg.open(req.Language, newLogger(zap.WarnLevel))
 	open()
@@ -149,15 +153,14 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	return o.show(out, cfg.Limits, &first, stdout, stderr)
 }
 
-// overrun ends this process, in which a program does not stop at its limits.
-func (o runOptions) overrun(memory bool, limits runners.Limits, first *firstSignal, stdout, stderr *stream) {
+// overrun is the outcome of a program that does not stop at its limits, and ends with this process.
+func overrun(memory bool, limits runners.Limits) *runners.Outcome {
 	out := &runners.Outcome{Status: runners.TimedOut, ExitCode: 128 + int(syscall.SIGKILL), Packages: []runners.Package{},
 		Error: &runners.Error{Type: "Timeout", Message: "the program did not stop when it was told to, and was ended with its process"}}
 	if memory {
 		out.Status, out.Error = runners.OutOfMemory, limits.WithDefaults().Exceeded(runners.OutOfMemory)
 	}
-	_ = o.show(out, limits, first, stdout, stderr)
-	os.Exit(exitCode(out))
+	return out
 }
 
 // show prints what is left to print of an outcome, and returns the error that has its

@@ -9,7 +9,7 @@ import (
 )
 
 // ofGo are the system calls that a Go program without cgo needs for its memory, threads, files
-// and the sockets that it was given. Those that the filter looks at more closely (clone, mmap,
+// and the sockets that it was given. Those that the filter looks at more closely (clone, fcntl, mmap,
 // prctl, prlimit64, tgkill) are not here.
 var ofGo = slices.Concat(oldOfGo, []uint32{
 	// The runtime.
@@ -23,7 +23,7 @@ var ofGo = slices.Concat(oldOfGo, []uint32{
 	unix.SYS_GETPID, unix.SYS_GETPPID, unix.SYS_GETTID, unix.SYS_GETUID, unix.SYS_GETEUID, unix.SYS_GETGID, unix.SYS_GETEGID, unix.SYS_GETGROUPS, unix.SYS_GETPGID,
 	// Open files.
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_READV, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_PREADV, unix.SYS_PWRITEV,
-	unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_CLOSE_RANGE, unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_FCNTL, unix.SYS_FLOCK,
+	unix.SYS_LSEEK, unix.SYS_CLOSE, unix.SYS_CLOSE_RANGE, unix.SYS_DUP, unix.SYS_DUP3, unix.SYS_FLOCK,
 	unix.SYS_FSTAT, unix.SYS_NEWFSTATAT, unix.SYS_FSTATFS, unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_FTRUNCATE, unix.SYS_FALLOCATE, unix.SYS_FADVISE64,
 	unix.SYS_SENDFILE, unix.SYS_SPLICE, unix.SYS_COPY_FILE_RANGE, unix.SYS_GETDENTS64, unix.SYS_FCHDIR,
 	// Names of files, which Landlock judges.
@@ -35,6 +35,13 @@ var ofGo = slices.Concat(oldOfGo, []uint32{
 
 // byDescriptor change the mode and the owner of an open file, which may be one to read.
 var byDescriptor = []uint32{unix.SYS_FCHMOD, unix.SYS_FCHOWN}
+
+// ofFcntl are the commands of fcntl that only concern the descriptor and its own file. Others have
+// the kernel signal processes, or tell of what others do with files.
+var ofFcntl = []uint32{
+	unix.F_DUPFD, unix.F_DUPFD_CLOEXEC, unix.F_GETFD, unix.F_SETFD, unix.F_GETFL, unix.F_SETFL,
+	unix.F_GETPIPE_SZ, unix.F_SETPIPE_SZ, unix.F_ADD_SEALS, unix.F_GET_SEALS,
+}
 
 // pagemapScan is PAGEMAP_SCAN, by which the pages are found that a program has written.
 const pagemapScan = 0xc0606610
@@ -50,6 +57,13 @@ func (p *program) onlyGo(s Spec) {
 		p.when(number, 1)
 		p.answer(unix.SECCOMP_RET_ALLOW)
 	}
+	p.when(unix.SYS_FCNTL, uint8(2+2*len(ofFcntl)))
+	p.load(dataArgs + 8)
+	for _, command := range ofFcntl {
+		p.when(command, 1)
+		p.answer(unix.SECCOMP_RET_ALLOW)
+	}
+	p.fail(unix.EPERM)
 	p.when(unix.SYS_IOCTL, 4)
 	p.load(dataArgs + 8)
 	p.when(pagemapScan, 1)

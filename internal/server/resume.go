@@ -43,8 +43,8 @@ func (s *Server) detached(ctx context.Context) (context.Context, context.CancelF
 	d := new(delivery)
 	context.AfterFunc(ctx, func() { d.lost.Store(true) })
 	call, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), deliveryKey{}, d))
-	context.AfterFunc(s.ending.over, cancel)
-	return call, cancel
+	stop := context.AfterFunc(s.ending.over, cancel)
+	return call, func() { stop(); cancel() }
 }
 
 // keepUndelivered has the history of a call's session keep its answer if nobody gets it.

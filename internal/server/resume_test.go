@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+	"weak"
 
 	"coderunner/internal/session"
 	"coderunner/runners"
@@ -246,4 +247,23 @@ func TestReplaysAreBounded(t *testing.T) {
 	if _, _, _, ok := r.after("s", first); ok || len(r.list) > maxReplays || r.bytes > maxReplayBytes || r.bytes < maxReplayBytes/2 {
 		t.Errorf("%d replays of %d bytes, the first still there: %v", len(r.list), r.bytes, ok)
 	}
+}
+
+// TestEndedCallsAreForgotten has a server that goes on hold nothing of a session's call that has
+// ended.
+func TestEndedCallsAreForgotten(t *testing.T) {
+	var s Server
+	s.ending.over, s.ending.end = context.WithCancel(t.Context())
+	defer s.ending.end()
+	connection, closed := context.WithCancel(t.Context())
+	call, cancel := s.detached(connection)
+	held := weak.Make(call.Value(deliveryKey{}).(*delivery))
+	cancel()
+	closed()
+	for range 100 {
+		if runtime.GC(); held.Value() == nil {
+			return
+		}
+	}
+	t.Error("it is still held")
 }

@@ -51,6 +51,8 @@ func Main() int {
 			case callBuild:
 				b, err := w.build(ctx, body)
 				return b, nil, err
+			case callSources:
+				return nil, nil, w.compile(ctx, body)
 			}
 			return nil, nil, fmt.Errorf("there is no call %d", method)
 		},
@@ -210,9 +212,7 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 	}()
 	ctx = context.WithValue(ctx, connKey{}, r)
 	r.ask.Store(nil)
-	req := runners.Request{
-		Language: q.Language, Code: q.Code, Filename: q.Filename, Packages: q.Packages, Args: q.Args, Files: q.Files, Limits: q.Limits, Locked: q.Locked,
-	}
+	req := q.Request
 	prepared := false
 	req.Progress = func(p runners.Progress) {
 		if prepared = prepared || p.Phase != "run"; prepared { // else the server knows
@@ -234,8 +234,9 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 			return err
 		})
 	}
-	if q.Session != nil {
-		req.Session = q.Session.session(ctx, r.conn, func(dir fs.FS) {
+	if req.Session != nil {
+		req.Session.Save = q.Save
+		connectSession(ctx, r.conn, req.Session, func(dir fs.FS) {
 			if dir == nil {
 				r.left.Store(nil)
 			} else {

@@ -8,11 +8,13 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -97,6 +99,25 @@ func TestConfined(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, pyodide.ErrUnfit)
 		}
 	}
+	bytecode, begun := map[string]bool{}, 0
+	tree := t.TempDir()
+	sources := map[string]string{"good.py": "x = 1", "other.py": "y = 2", "bad.py": "x = (", "deep.py": "x = " + strings.Repeat("(", 1<<17), "junk.py": "\x00\xff"}
+	for name, text := range sources {
+		if err := os.WriteFile(filepath.Join(tree, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err = c.Dir(t.Context(), "wheel", "test of sources", func(_ context.Context, dir string) error { return os.CopyFS(dir, os.DirFS(tree)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = pool.Compile(t.Context(), []string{tree}, slices.Sorted(maps.Keys(sources)), 0, func(module string, pyc []byte) error {
+		bytecode[module] = len(pyc) > 16
+		return nil
+	}, func(string) { begun++ })
+	if err != nil || begun != len(sources) || !maps.Equal(bytecode, map[string]bool{"good.py": true, "other.py": true}) {
+		t.Errorf("of %d sources that were begun there is bytecode of %v, %v", begun, bytecode, err)
+	}
 	large := wasmbin.AppendSection(dylinktest.Library(), wasmbin.SecCustom, wasmbin.AppendName(nil, "padding"), make([]byte, 8<<10))
 	_, _, err = pool.Build(t.Context(), resolver.Sdist{Filename: "probe-1.0.tar.gz", Data: sdist(t, "probe-1.0", map[string]string{
 		"pyproject.toml": "[build-system]\nrequires = []\nbuild-backend = 'backend'\nbackend-path = ['.']\n",
@@ -154,10 +175,10 @@ func TestPackagesAreConfined(t *testing.T) {
 	p.Local().Confine(jobs)
 	o, _, err := pool.Run(t.Context(), runners.Request{Language: runners.Python, Code: "import probe\nprint(probe." + strings.Fields(fresh)[0] + ")"})
 	if err != nil || o.Status != runners.Succeeded || o.Stdout != strings.Fields(fresh)[2]+"\n" {
-		t.Fatalf("%+v, %+v, %v", o, o.Error, err)
+		t.Fatalf("%+v, %v", o, err)
 	}
-	if jobs.builds.Load() != 1 {
-		t.Errorf("%d builds", jobs.builds.Load())
+	if jobs.builds.Load() != 1 || jobs.compiled.Load() == 0 {
+		t.Errorf("%d builds, and sources compiled %d times", jobs.builds.Load(), jobs.compiled.Load())
 	}
 	if err := <-jobs.made; err != nil {
 		t.Error(err)
@@ -198,11 +219,16 @@ func sdist(t *testing.T, dir string, files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// counted counts builds and tells of snapshots.
+// counted counts builds and compilations, and tells of snapshots.
 type counted struct {
 	python.Confined
-	builds atomic.Int32
-	made   chan error
+	builds, compiled atomic.Int32
+	made             chan error
+}
+
+func (c *counted) Compile(ctx context.Context, trees, modules []string, workers int, emit func(module string, pyc []byte) error, begins func(module string)) error {
+	c.compiled.Add(1)
+	return c.Confined.Compile(ctx, trees, modules, workers, emit, begins)
 }
 
 func (c *counted) Build(ctx context.Context, s resolver.Sdist) (string, []byte, error) {

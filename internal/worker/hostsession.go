@@ -12,9 +12,8 @@ import (
 	"coderunner/runners"
 )
 
-// session returns the run's session, which the server keeps.
-func (q *sessionRequest) session(ctx context.Context, conn *wire.Conn, left func(fs.FS)) *runners.Session {
-	s := &runners.Session{Key: q.Key, Before: q.Before, After: q.After, Unnamed: q.Unnamed, Rollback: q.Rollback, Files: q.Files, Save: q.Save}
+// connectSession has the server do what it does for a run's session, which it keeps.
+func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, left func(fs.FS)) {
 	for i := range s.Files {
 		s.Files[i].Contents = func() ([]byte, error) {
 			f, err := conn.Call(ctx, callFile, i, nil)
@@ -44,7 +43,6 @@ func (q *sessionRequest) session(ctx context.Context, conn *wire.Conn, left func
 		_, err := conn.Call(ctx, callLeave, own, &all)
 		return runners.Left{All: all}, err
 	}
-	return s
 }
 
 // leftFile answers the server's questions about what a program has left.

@@ -30,11 +30,13 @@ const (
 	callHold   // the run's clock, until the call is cancelled
 	noteOutput // the file that the next snapshot is written to; over the worker's own, as what follows
 	callTake   // snapshot
-	callBuild  // sdist: wheel
+	callBuild  // sdist: built
+	callSources
 
 	callFind // lookup: path; the first that a worker may call
 	callRuntime
-	callRequire // what a build requires: directories
+	callRequire  // what a build requires: directories
+	callCompiled // one of the sources
 	callGuest
 	callPrepare
 	callLibrary
@@ -80,37 +82,22 @@ type settings struct {
 	Root        []byte
 }
 
-// request is a [runners.Request] as plain data, without what a worker asks the server for.
+// request is a [runners.Request] as plain data, and what a worker asks the server for instead of
+// the rest.
 type request struct {
-	Language runners.Language
-	Code     string
-	Filename string
-	Packages []string
-	Args     []string
-	Files    []runners.File
-	Limits   runners.Limits
-	Input    *[]byte // nil: there is none
-	Locked   bool
-	Asks     bool // the user can be asked
-	Tools    bool // there are tools
-	Prints   bool // what is printed is wanted as it comes
-	Session  *sessionRequest
-}
-
-type sessionRequest struct {
-	Key, Before, After string
-	Unnamed, Rollback  bool
-	Files              []runners.SessionFile
-	Save               string
+	runners.Request
+	Input  *[]byte // nil: there is none
+	Asks   bool    // the user can be asked
+	Tools  bool    // there are tools
+	Prints bool    // what is printed is wanted as it comes
+	Save   string  // the session's, in the worker's directory
 }
 
 // encodeRequest returns a request as data, and false if it has what cannot cross: the
 // streams, signals and directories of a program that somebody runs at a terminal.
 func encodeRequest(r runners.Request) (request, bool) {
-	q := request{
-		Language: r.Language, Code: r.Code, Filename: r.Filename, Packages: r.Packages, Args: r.Args, Files: r.Files,
-		Limits: r.Limits, Locked: r.Locked, Asks: r.Ask != nil, Tools: r.Tools != nil, Prints: r.Printed != nil,
-	}
+	q := request{Request: r, Asks: r.Ask != nil, Tools: r.Tools != nil, Prints: r.Printed != nil}
+	q.Client = "" // the server's word for whom it serves
 	if r.Project != nil || r.Stdout != nil || r.Stderr != nil || r.Signals != nil || r.Terminal {
 		return q, false
 	}
@@ -119,9 +106,6 @@ func encodeRequest(r runners.Request) (request, bool) {
 		q.Input = &input
 	} else if r.Stdin != nil {
 		return q, false
-	}
-	if s := r.Session; s != nil {
-		q.Session = &sessionRequest{s.Key, s.Before, s.After, s.Unnamed, s.Rollback, s.Files, ""}
 	}
 	return q, true
 }
@@ -222,6 +206,14 @@ type (
 	built struct {
 		Name  string
 		Wheel []byte
+	}
+	sources struct {
+		Trees, Modules []string
+		Workers        int
+	}
+	compiled struct {
+		Module string
+		Code   []byte // nil: it begins
 	}
 	dial struct {
 		Network, Name string

@@ -161,7 +161,7 @@ func (p *Pool) prepare(after time.Duration) {
 }
 
 // startTries is how often a worker is started for a run: it may be killed meanwhile.
-const startTries = 5
+const startTries = 20
 
 // takeLocked returns the spare worker, once there is one. p.mu is released meanwhile.
 func (p *Pool) takeLocked(ctx context.Context) (*worker, error) {
@@ -267,7 +267,7 @@ func (p *Pool) leave(w *worker, s *served) {
 	last := w.gone && len(w.runs) == 0
 	p.mu.Unlock()
 	if last {
-		_ = os.RemoveAll(w.dir)
+		w.remove()
 	}
 }
 

@@ -3,7 +3,6 @@ package worker
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,12 +32,11 @@ type worker struct {
 	lines  chan *line    // of runs that have ended, for the next ones
 	ctx    context.Context
 	cancel context.CancelFunc // when the process has ended
-	died   chan struct{}      // closed then, once nothing is left of it
+	died   chan struct{}      // closed then, when nothing is served on conn any more
 	reason string             // why the server ended it, "" if it did not; set before died is closed
 	stderr tail
 
-	confined atomic.Bool             // it runs the code of packages
-	require  atomic.Pointer[require] // of the build that it is for, nil if it is for none
+	job atomic.Pointer[job] // nil: it runs no code of packages
 
 	prepared sync.Map // NAME==VERSION of the packages that its runs were given
 
@@ -148,16 +146,13 @@ func (w *worker) spec() *sandbox.Spec {
 // serve answers what the worker asks for outside of runs: parts of the runtime, and what the
 // code of packages needs, if it is there for that.
 func (w *worker) serve(ctx context.Context, method uint8, body []byte) (any, *os.File, error) {
-	if install := w.require.Load(); method == callRequire && install != nil {
-		var texts []string
-		if err := json.Unmarshal(body, &texts); err != nil {
-			return nil, nil, err
-		}
-		dirs, err := (*install)(ctx, texts)
-		return dirs, nil, err
+	j := w.job.Load()
+	if j != nil && (*j)[method] != nil {
+		result, err := (*j)[method](ctx, body)
+		return result, nil, err
 	}
 	ofRuntime := method == callFind || method == callBase || method == callRuntime
-	ofPackages := w.confined.Load() && (method == callLibrary || method == callCompile)
+	ofPackages := j != nil && (method == callLibrary || method == callCompile)
 	if !ofRuntime && !ofPackages {
 		return nil, nil, fmt.Errorf("there is no call %d", method)
 	}
@@ -203,12 +198,15 @@ func (w *worker) reap() {
 	if said := w.stderr.said(); said != "" && w.why() == "" {
 		w.p.o.Log.Warn("a worker ended", zap.String("said", said))
 	}
-	err := os.RemoveAll(w.dir)
-	close(w.died)
-	if idle := w.p.gone(w); err != nil && idle { // else a run's end removes what it makes there
-		err = os.RemoveAll(w.dir)
+	if w.p.gone(w) { // else its last run removes it, which may have saved a session there
+		w.remove()
 	}
-	if err != nil {
+	close(w.died)
+}
+
+// remove removes what is left of a process that has ended.
+func (w *worker) remove() {
+	if err := os.RemoveAll(w.dir); err != nil {
 		w.p.o.Log.Warn("remove a worker's directory", zap.Error(err))
 	}
 }

@@ -87,7 +87,7 @@ func (s *served) run(ctx context.Context, message request, grace time.Duration) 
 		if s.dir, err = os.MkdirTemp(s.w.written(), "session-"); err != nil {
 			return s.died()
 		}
-		message.Session.Save = s.dir
+		message.Save = s.dir
 		defer os.RemoveAll(s.dir)
 	}
 	s.clock = runners.StartClock(s.req.Limits.Timeout+grace, func() { s.abandon(runners.TimedOut) })

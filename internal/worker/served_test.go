@@ -12,6 +12,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/netpolicy"
+	"coderunner/internal/process"
 	"coderunner/internal/worker/wire"
 	"coderunner/runners"
 	"coderunner/runners/python"
@@ -244,5 +245,38 @@ func TestSavedLinks(t *testing.T) {
 	}
 	if b, err := os.ReadFile(filepath.Join(secret, "memory")); string(b) != "secret" {
 		t.Errorf("the file is %q, %v", b, err)
+	}
+}
+
+// TestSavedByTheDead kills a worker whose run has saved a session and is not over: what it has
+// saved is there until then.
+func TestSavedByTheDead(t *testing.T) {
+	w := &worker{p: &Pool{o: Options{Log: zaptest.NewLogger(t)}}, dir: t.TempDir(), died: make(chan struct{}), runs: map[*served]bool{}}
+	s := &served{w: w}
+	w.runs[s] = true
+	saved := filepath.Join(w.written(), "memory")
+	if err := errors.Join(os.Mkdir(w.written(), 0o700), os.WriteFile(saved, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, w.cancel = context.WithCancel(t.Context())
+	ours, theirs, err := wire.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	w.conn = wire.New(ours, wire.Options{})
+	w.conn.Start()
+	if w.proc, err = process.Start(process.Command{Path: os.Args[0], Args: []string{"-test.run=^$", "-test.count=0"}}); err != nil {
+		t.Fatal(err)
+	}
+	go w.reap()
+	w.end("")
+	<-w.died
+	if _, err := os.Stat(saved); err != nil {
+		t.Errorf("what a run has saved: %v", err)
+	}
+	w.p.leave(w, s)
+	if _, err := os.Stat(w.dir); err == nil {
+		t.Error("its directory is left")
 	}
 }

@@ -88,6 +88,8 @@ type Confined interface {
 	Snapshot(ctx context.Context, modules []string, installed install.State, f *os.File) error
 	// Build is [resolver.Trusted.Build].
 	Build(ctx context.Context, sdist resolver.Sdist) (name string, wheel []byte, err error)
+	// Compile is [resolver.Trusted.Compile].
+	Compile(ctx context.Context, trees, modules []string, workers int, emit func(module string, pyc []byte) error, begins func(module string)) error
 }
 
 // Confine has the code of packages run elsewhere.
@@ -103,7 +105,7 @@ func (r *Runner) elsewhere() Confined {
 	return r.confined
 }
 
-// builds are the trusted interpreters of a runner, whose builds may be elsewhere.
+// builds are the trusted interpreters of a runner, which may be elsewhere.
 type builds struct {
 	trusted.Interpreters
 	r *Runner
@@ -117,13 +119,21 @@ func (b builds) Build(ctx context.Context, sdist resolver.Sdist) (name string, w
 	return b.Interpreters.Build(ctx, sdist)
 }
 
-// Build is what a [Confined] does in its process.
-func (r *Runner) Build(ctx context.Context, sdist resolver.Sdist) (name string, wheel []byte, err error) {
+// Compile implements [resolver.Trusted].
+func (b builds) Compile(ctx context.Context, trees, modules []string, workers int, emit func(module string, pyc []byte) error, begins func(module string)) error {
+	if c := b.r.elsewhere(); c != nil {
+		return c.Compile(ctx, trees, modules, workers, emit, begins)
+	}
+	return b.Interpreters.Compile(ctx, trees, modules, workers, emit, begins)
+}
+
+// Trusted returns the interpreters of this process, for what a [Confined] does in its own.
+func (r *Runner) Trusted(ctx context.Context) (resolver.Trusted, error) {
 	e, err := r.engine(ctx, nil)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	return trusted.Interpreters{Runtime: e.rt}.Build(ctx, sdist)
+	return trusted.Interpreters{Runtime: e.rt}, nil
 }
 
 // TakeSnapshot writes a snapshot of an interpreter that has imported modules of installed

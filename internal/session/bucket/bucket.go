@@ -121,8 +121,8 @@ func (b *Bucket) Put(ctx context.Context, key string, data io.ReadSeeker, size i
 
 func etag(answer *http.Response) string { return strings.Trim(answer.Header.Get("ETag"), `"`) }
 
-// page is a ListBucketResult.
-type page struct {
+// result is a ListBucketResult.
+type result struct {
 	Contents []struct {
 		Key          string
 		Size         int64
@@ -133,10 +133,22 @@ type page struct {
 	EncodingType          string
 }
 
-// list calls f for each page of what begins with a prefix.
+// Bounds of a list: of its pages, and of what is in them.
+const (
+	maxPages  = 3000
+	maxListed = 1 << 20
+)
+
+// list calls f for each object, or directory, that begins with a prefix. The store may send
+// others, which nobody has asked for, or never end.
 func (b *Bucket) list(ctx context.Context, prefix, delimiter string, f func(key string, size int64, changed time.Time)) error {
-	for next := ""; ; {
-		query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "prefix": {b.prefix + prefix}, "delimiter": {delimiter}}
+	prefix = b.prefix + prefix
+	listed := 0
+	for page, next := 0, ""; ; page++ {
+		if page == maxPages || listed > maxListed {
+			return fmt.Errorf("the list of objects is too long: %d in %d pages, and there are more", listed, page)
+		}
+		query := url.Values{"list-type": {"2"}, "encoding-type": {"url"}, "prefix": {prefix}, "delimiter": {delimiter}}
 		if next != "" {
 			query.Set("continuation-token", next)
 		}
@@ -144,7 +156,7 @@ func (b *Bucket) list(ctx context.Context, prefix, delimiter string, f func(key 
 		if err != nil {
 			return err
 		}
-		var p page
+		var p result
 		err = errors.Join(xml.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&p), answer.Body.Close())
 		if err != nil {
 			return fmt.Errorf("read a list of objects: %w", err)
@@ -155,11 +167,17 @@ func (b *Bucket) list(ctx context.Context, prefix, delimiter string, f func(key 
 			}
 			return key
 		}
+		take := func(key string, size int64, changed time.Time) {
+			if key = plain(key); strings.HasPrefix(key, prefix) {
+				f(key, size, changed)
+			}
+		}
+		listed += len(p.Contents) + len(p.CommonPrefixes)
 		for _, o := range p.Contents {
-			f(plain(o.Key), o.Size, o.LastModified)
+			take(o.Key, o.Size, o.LastModified)
 		}
 		for _, o := range p.CommonPrefixes {
-			f(plain(o.Prefix), 0, time.Time{})
+			take(o.Prefix, 0, time.Time{})
 		}
 		if next = p.NextContinuationToken; next == "" {
 			return nil

@@ -362,3 +362,68 @@ func TestAgain(t *testing.T) {
 		t.Errorf("Get = %v", err)
 	}
 }
+
+// TestLies has a store whose answers have no end, or are of others.
+func TestLies(t *testing.T) {
+	var lie func(w io.Writer)
+	status := http.StatusOK
+	var elsewhere atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Store(true) }))
+	defer other.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		switch {
+		case r.Header.Get("If-Match") != "" || r.Header.Get("If-None-Match") != "":
+			w.WriteHeader(http.StatusPreconditionFailed)
+		case lie != nil:
+			w.Header().Set("Location", other.URL)
+			w.WriteHeader(status)
+			lie(w)
+		}
+	}))
+	defer server.Close()
+	t.Setenv("AWS_ENDPOINT_URL", server.URL)
+	t.Setenv("AWS_ACCESS_KEY_ID", "test")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
+	b, err := bucket.Open(t.Context(), "s3://sessions/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, l := range map[string]struct {
+		status int
+		lie    func(w io.Writer)
+		says   string
+	}{
+		"pages without end": {200, func(w io.Writer) {
+			_, _ = io.WriteString(w, "<ListBucketResult><NextContinuationToken>x</NextContinuationToken></ListBucketResult>")
+		}, "too long"},
+		"objects without end": {200, func(w io.Writer) {
+			_, _ = io.WriteString(w, "<ListBucketResult>"+strings.Repeat("<Contents><Key>a/x/1</Key></Contents>", 30_000)+"<NextContinuationToken>x</NextContinuationToken></ListBucketResult>")
+		}, "too long"},
+		"a page without end": {200, func(w io.Writer) {
+			for _, err := io.WriteString(w, "<ListBucketResult>"); err == nil; {
+				_, err = io.WriteString(w, "<Contents><Key>"+strings.Repeat("x", 1<<16)+"</Key></Contents>")
+			}
+		}, "unexpected EOF"},
+		"no XML":         {200, func(w io.Writer) { _, _ = io.WriteString(w, "<html>") }, "read a list"},
+		"another server": {307, func(io.Writer) {}, "307"},
+		"a long apology": {403, func(w io.Writer) {
+			_, _ = io.WriteString(w, "<Error><Message>"+strings.Repeat("x", 1<<20)+"</Message></Error>")
+		}, "xxx"},
+	} {
+		lie, status = l.lie, l.status
+		list, err := b.List(t.Context(), "x/")
+		if err == nil || !strings.Contains(err.Error(), l.says) || len(err.Error()) > 1000 {
+			t.Errorf("%s: %d objects, %v; want %q", name, len(list), err, l.says)
+		}
+	}
+	lie, status = func(w io.Writer) {
+		_, _ = io.WriteString(w, "<ListBucketResult><Contents><Key>b/x/1</Key></Contents><Contents><Key>a/y/1</Key></Contents><Contents><Key>a/x/2</Key></Contents></ListBucketResult>")
+	}, 200
+	if list, err := b.List(t.Context(), "x/"); err != nil || len(list) != 1 || list[0].Key != "x/2" {
+		t.Errorf("of others: %v, %v", list, err)
+	}
+	if elsewhere.Load() {
+		t.Error("another server was asked")
+	}
+}

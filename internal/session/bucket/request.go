@@ -25,6 +25,7 @@ import (
 const (
 	tries     = 6
 	maxAnswer = 16 << 20 // bytes of XML
+	maxWords  = 300      // bytes of an error's
 )
 
 // request is one of S3's REST API.
@@ -146,6 +147,8 @@ func (b *Bucket) once(ctx context.Context, r request) (*http.Response, error) {
 	if f.Code == "" && answer.StatusCode == http.StatusNotFound && r.key != "" {
 		f.Code = "NoSuchKey"
 	}
-	f.Message = strings.TrimSpace(f.Message)
+	for _, words := range []*string{&f.Message, &f.Code} {
+		*words = strings.TrimSpace((*words)[:min(len(*words), maxWords)])
+	}
 	return nil, f
 }

@@ -2,9 +2,8 @@ package trusted
 
 import (
 	"context"
-	"io/fs"
-	"os"
 
+	"coderunner/cache"
 	"coderunner/pyodide"
 )
 
@@ -14,7 +13,7 @@ import (
 func (t Interpreters) Compile(ctx context.Context, trees, modules []string, workers int, emit func(module string, pyc []byte) error, begins func(module string)) error {
 	b := pyodide.Bytecode{Modules: modules, Shown: pyodide.SitePackages, Checked: true, Workers: workers, Emit: emit, Begins: begins}
 	for _, dir := range trees {
-		b.Trees = append(b.Trees, fs.FS(os.DirFS(dir)))
+		b.Trees = append(b.Trees, cache.DirFS(dir))
 	}
 	return t.Runtime.Bytecode(ctx, b)
 }

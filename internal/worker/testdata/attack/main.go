@@ -55,6 +55,7 @@ func attempts() map[string]func() error {
 		"read others' directories":      func() error { _, err := os.ReadDir(filepath.Join(cache, "processes")); return err },
 		"write to the cache":            func() error { return os.WriteFile(filepath.Join(cache, "files", "attack"), nil, 0o600) },
 		"write to what it is shown":     func() error { return os.WriteFile(filepath.Join(filepath.Dir(scratch), "in", "attack"), nil, 0o600) },
+		"write to shared memory":        func() error { return os.WriteFile("/dev/shm/coderunner-attack", nil, 0o600) },
 		"write to the system's /tmp":    func() error { return os.WriteFile("/tmp/coderunner-attack", nil, 0o600) },
 		"link a file of the system":     func() error { return os.Link("/etc/passwd", filepath.Join(scratch, "passwd")) },
 		"kill the server":               func() error { return syscall.Kill(server, 0) },
@@ -194,6 +195,21 @@ func calls() map[string]func() error {
 	try("enter a namespace", unix.SYS_SETNS, 0, unix.CLONE_NEWNET)
 	try("become two anew", unix.SYS_CLONE3, b, 88)
 	try("start a program from memory", unix.SYS_EXECVEAT, 0, path(""), 0, 0, unix.AT_EMPTY_PATH)
+	all["start a program made in memory"] = func() error {
+		fd, err := unix.MemfdCreate("attack", 0)
+		if err == nil {
+			_, err = unix.Write(fd, []byte("#!/bin/true\n"))
+		}
+		if err == nil {
+			err = unix.Exec(fmt.Sprintf("/proc/self/fd/%d", fd), []string{"x"}, nil)
+		}
+		return err
+	}
+	for name, pid := range map[string]int{"the server": int(server), "another worker": victim} {
+		all["have the kernel signal "+name] = func() error { return signalByPipe(pid) }
+	}
+	try("be told of who writes a file", unix.SYS_FCNTL, 3, unix.F_SETLEASE, unix.F_RDLCK)
+	try("be told of who changes a directory", unix.SYS_FCNTL, 3, unix.F_NOTIFY, 4)
 	try("load a module", unix.SYS_FINIT_MODULE, 0, path(""))
 	try("load a kernel", unix.SYS_KEXEC_LOAD)
 	try("read the kernel's log", unix.SYS_SYSLOG, 3, b, 4096)
@@ -224,6 +240,21 @@ func calls() map[string]func() error {
 	try("read a note of a file", unix.SYS_GETXATTR, path(os.TempDir()), path("user.x"), b, 1)
 	try("use a call that no kernel has yet", 4000)
 	return all
+}
+
+// signalByPipe has a pipe's owner get SIGUSR1 when something is written.
+func signalByPipe(pid int) error {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_ASYNC|unix.O_NONBLOCK); err != nil {
+		return err
+	}
+	for _, set := range [][2]int{{unix.F_SETOWN, pid}, {unix.F_SETSIG, int(unix.SIGUSR1)}} {
+		if _, err := unix.FcntlInt(uintptr(p[0]), set[0], set[1]); err != nil {
+			return err
+		}
+	}
+	_, err := unix.Write(p[1], []byte("x"))
+	return err
 }
 
 func dial(network, address string) error {
