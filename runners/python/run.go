@@ -196,11 +196,11 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	if j.continued != nil {
 		j.continued.ProcessesEnded = left
 	}
-	if err == nil {
+	switch {
+	case j.continued != nil:
+		err = j.keepSession(res, err)
+	case err == nil:
 		err = j.leave()
-	}
-	if j.continued != nil {
-		err = errors.Join(err, j.keepSession(res, err))
 	}
 	return res, err
 }
