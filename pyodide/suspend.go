@@ -76,9 +76,12 @@ func (z *Snapshot) images() (list []*snapshot.Image) {
 	return append(list, z.image)
 }
 
-// maxRepeated is how many bytes of memory each snapshot may repeat, unless its
-// layer is larger than twice that.
-const maxRepeated = 64 << 10
+// maxRepeated is how many bytes of memory each snapshot may repeat. One with a larger layer
+// may repeat half of it, without the part that is soon written.
+const (
+	maxRepeated = 64 << 10
+	soonWritten = 256 << 10
+)
 
 // patches has buffers for patches, which are as large again at the next call.
 var patches sync.Pool // of *[]byte
@@ -145,7 +148,7 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *sus
 	defer patches.Put(buffer)
 	*buffer = snapshot.AppendPatch((*buffer)[:0], memory, contents, where, below)
 	patch := *buffer
-	if in.layer != nil && l.lost || l.layer != nil && uint64(len(patch)) > max(maxRepeated, total(below.Extents)/2) {
+	if in.layer != nil && l.lost || l.layer != nil && uint64(len(patch)) > max(maxRepeated+soonWritten, total(below.Extents)/2)-soonWritten {
 		where = append(where, below.Extents...)
 		sortExtents(where)
 		if err := in.writeLayer(l.layer, memory, contents, where, s); err != nil {
