@@ -27,6 +27,9 @@ import (
 // packages of the modules that it imports and lacks.
 func (m *Micropip) Imports(ctx context.Context, found *pyodide.Analysis) error {
 	in := m.Installer
+	if !in.Only {
+		in.imports = imported(found)
+	}
 	missing := in.missing(found.Imports)
 	if i := slices.IndexFunc(missing, func(i pyodide.Import) bool { return i.Name == timeZones }); i >= 0 {
 		if err := in.installTimeZones(ctx); err != nil {
