@@ -58,10 +58,10 @@ func (r *Resolver) Compile(ctx context.Context, packages []Package, modules []st
 }
 
 // compileEarly begins to compile the bytecode of what the request's imports run of the
-// packages, and returns what waits for it.
+// packages, if one is new, and returns what waits for it.
 func (s *session) compileEarly(ctx context.Context, packages []Package) (wait func() error) {
 	var g errgroup.Group
-	if len(s.imports) > 0 && !slices.ContainsFunc(packages, func(p Package) bool { return p.Tree == "" }) {
+	if len(s.imports) > 0 && len(s.downloaded) > 0 && !slices.ContainsFunc(packages, func(p Package) bool { return p.Tree == "" }) {
 		c := s.newCompilation(packages, nil)
 		sources, _ := reach.From(c.trees, s.imports)
 		g.Go(func() error { return c.bytecode(ctx, slices.DeleteFunc(sources, c.has)) })
