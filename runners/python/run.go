@@ -124,7 +124,7 @@ func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) error
 func (j *job) recipe(found *pyodide.Analysis) snapshots.Recipe {
 	r := snapshots.Recipe{Mounts: j.pk.Mounts()}
 	for _, w := range found.Imports {
-		if !w.Optional {
+		if !w.Optional && (!w.Slip || j.pk.Present(w.Name)) {
 			r.Modules = append(r.Modules, w.Name)
 		}
 	}

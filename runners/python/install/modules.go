@@ -173,7 +173,7 @@ func (in *Installer) projects(missing []pyodide.Import) (must, may []requirement
 				wanted[r.Name] = r
 			}
 			modules[wanted[r.Name].String()] = module
-			optional[r.Name] = optional[r.Name] && m.Optional
+			optional[r.Name] = optional[r.Name] && (m.Optional || m.Slip)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
