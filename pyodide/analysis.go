@@ -49,6 +49,7 @@ type Analysis struct {
 type Import struct {
 	Name     string // dotted, as written
 	Optional bool   // the import may not be reached, or may fail without harm
+	Slip     bool   // the name is nearly one of the library's: the import tells more than that it has no package
 }
 
 // Install is a requirement that a program installs by micropip or pip.
@@ -96,6 +97,7 @@ func readAnalysis(text string) (*Analysis, error) {
 	var found struct {
 		Imports, Installs [][2]json.RawMessage
 		Members, Own      []string
+		Slips             []string
 		Compiled          string
 		Names, Texts      []string
 		Micropip          bool
@@ -112,7 +114,7 @@ func readAnalysis(text string) (*Analysis, error) {
 		}
 	}
 	err := eachPair(found.Imports, func(name string, optional bool) {
-		a.Imports = append(a.Imports, Import{name, optional})
+		a.Imports = append(a.Imports, Import{name, optional, slices.Contains(found.Slips, name)})
 	})
 	return a, errors.Join(err, eachPair(found.Installs, func(name string, deps bool) {
 		a.Installs = append(a.Installs, Install{name, !deps})

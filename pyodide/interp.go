@@ -18,7 +18,6 @@ import (
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/machine/netstack"
 	"coderunner/pyodide/emscripten"
-	"coderunner/pyodide/snapshot"
 )
 
 // Home is the working directory of a program, empty at first and writable.
@@ -116,8 +115,7 @@ type Interp struct {
 	asked     []string // environment variables looked up before a snapshot
 	newZone   bool     // the snapshot was taken in another time zone
 	from      *Snapshot
-	layer     *layer            // what the layer below a Snapshot has; nil: there is none
-	above     []snapshot.Extent // pages that the snapshot above it had, when the interpreter was restored
+	layer     *layer // what the layer below a Snapshot has; nil: there is none
 
 	mu     sync.Mutex // held while a program runs, and by Close
 	closed bool       // under mu

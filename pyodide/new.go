@@ -64,9 +64,6 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 		return nil, err
 	}
 	in := &Interp{instance: instance, rt: r, from: z}
-	if z.base != nil {
-		in.above = z.image.Extents
-	}
 	if z.layer != nil {
 		image := z.layer.image
 		if in.layer, err = mapLayer(image.File, image.Base, image.State); err != nil {

@@ -55,14 +55,21 @@ func (in *instance) growMemory(image *snapshot.Image, memory int64) error {
 	return nil
 }
 
-// mapImage maps the image's memory into the instance's.
+// mapImage maps the image's memory into the instance's, or changes that by its patch.
 func (in *instance) mapImage(image *snapshot.Image) error {
 	for e, at := range image.Stored() {
 		if err := in.memory.Map(image.File, image.Base+at, e.Offset, e.Length); err != nil {
 			return err
 		}
 	}
-	return nil
+	if image.Patch == 0 {
+		return nil
+	}
+	memory, ok := in.mod.Memory().Read(0, in.mod.Memory().Size())
+	if !ok {
+		return errOutOfRange
+	}
+	return image.Apply(memory)
 }
 
 // setGlobals sets the globals to the values of the image.

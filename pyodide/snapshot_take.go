@@ -87,7 +87,7 @@ func (r *Runtime) Memory(z *Snapshot) int64 {
 // SnapshotKey returns a key of all that a snapshot depends on except the imports.
 // The time zone is part of it because CPython's time module reads it once.
 func (r *Runtime) SnapshotKey() string {
-	return fmt.Sprintf("format 3 link %s lower %v module %s stdlib %s guest %x stack %d zone %s page %d",
+	return fmt.Sprintf("format 4 link %s lower %v module %s stdlib %s guest %x stack %d zone %s page %d",
 		linkKey(), rewrite.SideVersion, r.module.digest, r.stdlibKey, guestDigest(), maxStack, zoneKey(time.Local), os.Getpagesize())
 }
 

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
+	"sync"
 	"time"
 
 	"coderunner/internal/machine/abi"
@@ -18,13 +18,13 @@ import (
 
 // Snapshot writes an idle interpreter that has run programs to a new file: its
 // memory, files outside of [Home], open files and loaded libraries. The
-// interpreter can be used afterwards. The file has only the pages of memory that
+// interpreter can be used afterwards. The file has only the words of memory that
 // are not those of Base. The error wraps [ErrUnfit] and names what cannot be
 // kept: pipes, mapped files, timers, open files of the host. The file's contents
 // are trusted when it is opened: keep it where programs cannot write. Directories
 // of the host are not in it: Options.Populate mounts them again.
 //
-// If that are many pages, they go to a layer of their own, which later snapshots
+// If that are many, their pages go to a layer of their own, which later snapshots
 // need, too, and do not repeat. layer makes its file; without it there is none.
 // lost is whether the layer of the interpreter's earlier snapshots, if any, is not
 // there any more.
@@ -76,10 +76,15 @@ func (z *Snapshot) images() (list []*snapshot.Image) {
 	return append(list, z.image)
 }
 
-// maxRepeated is how many bytes of memory each snapshot may repeat, unless its
-// layer is larger than twice that. A call that assigns a variable changes 0.6 MB of what
-// an interpreter starts with, and 0.2 MB of what the call before has left.
-const maxRepeated = 384 << 10
+// maxRepeated is how many bytes of memory each snapshot may repeat. One with a larger layer
+// may repeat half of it, without the part that is soon written.
+const (
+	maxRepeated = 64 << 10
+	soonWritten = 256 << 10
+)
+
+// patches has buffers for patches, which are as large again at the next call.
+var patches sync.Pool // of *[]byte
 
 // layer is what a layer has, mapped from its file.
 type layer struct {
@@ -105,9 +110,8 @@ func (in *Interp) dropLayer() (err error) {
 	return err
 }
 
-// writeDelta writes the pages that are not those of the base and the layer. Where
-// the system does not tell which may differ, all are compared, and there is no
-// layer.
+// writeDelta writes what is not as in the base and the layer. Where the system
+// does not tell which pages may differ, all are compared, and there is no layer.
 func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *suspended) error {
 	base := in.from.whole()
 	base.reading.RLock()
@@ -122,10 +126,10 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *sus
 	written, err := in.memory.Written()
 	if err != nil {
 		all := []snapshot.Extent{{Offset: 0, Length: uint64(len(memory))}}
-		_, err := snapshot.WriteDelta(f, memory, snapshot.Delta(memory, contents, all, snapshot.Layer{}), s)
-		return errors.Join(err, in.dropLayer())
+		patch := snapshot.AppendPatch(nil, memory, contents, all, snapshot.Layer{})
+		return errors.Join(snapshot.WritePatch(f, patch, uint64(len(memory)), s), in.dropLayer())
 	}
-	where := slices.Clone(in.above)
+	var where []snapshot.Extent
 	for _, r := range append(written, in.remapped...) {
 		where = append(where, snapshot.Extent(r))
 	}
@@ -137,27 +141,32 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *sus
 	if in.layer != nil {
 		below = in.layer.Layer
 	}
-	extents := snapshot.Delta(memory, contents, where, below)
-	if in.layer != nil && l.lost || l.layer != nil && total(extents) > max(maxRepeated, total(below.Extents)/2) {
+	buffer, _ := patches.Get().(*[]byte)
+	if buffer == nil {
+		buffer = new([]byte)
+	}
+	defer patches.Put(buffer)
+	*buffer = snapshot.AppendPatch((*buffer)[:0], memory, contents, where, below)
+	patch := *buffer
+	if in.layer != nil && l.lost || l.layer != nil && uint64(len(patch)) > max(maxRepeated+soonWritten, total(below.Extents)/2)-soonWritten {
 		where = append(where, below.Extents...)
 		sortExtents(where)
-		if err := in.writeLayer(l.layer, memory, snapshot.Delta(memory, contents, where, snapshot.Layer{}), s); err != nil {
+		if err := in.writeLayer(l.layer, memory, contents, where, s); err != nil {
 			return err
 		}
-		extents = nil // the layer has it
+		patch = nil // the layer has it
 	}
-	_, err = snapshot.WriteDelta(f, memory, extents, s)
-	return err
+	return snapshot.WritePatch(f, patch, uint64(len(memory)), s)
 }
 
 // writeLayer writes what differs from the base and maps it: what is written to from
 // now on differs from the layer.
-func (in *Interp) writeLayer(file func() (*os.File, error), memory []byte, extents []snapshot.Extent, s snapshot.State) error {
+func (in *Interp) writeLayer(file func() (*os.File, error), memory, base []byte, where []snapshot.Extent, s snapshot.State) error {
 	f, err := file()
 	if err != nil {
 		return err
 	}
-	s, err = snapshot.WriteDelta(f, memory, extents, s)
+	s, err = snapshot.WriteDelta(f, memory, base, where, s)
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
@@ -180,7 +189,7 @@ func (in *Interp) writeLayer(file func() (*os.File, error), memory []byte, exten
 		return err
 	}
 	err = in.dropLayer()
-	in.layer, in.above = made, nil
+	in.layer = made
 	return err
 }
 

@@ -51,7 +51,7 @@ type Client struct {
 	client   *http.Client
 	lookup   func(ctx context.Context, host string) ([]netip.Addr, error)
 	attempts int           // maximum per request
-	backoff  time.Duration // before the second attempt; doubles
+	backoff  time.Duration // before the second attempt; three times as long before each one after
 	maxWait  time.Duration // upper bound of a Retry-After
 	stall    time.Duration // a transfer without minProgress bytes in it is aborted
 
@@ -72,7 +72,7 @@ func New(store *cache.Cache, o Options) *Client {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 		},
 		attempts: 4,
-		backoff:  500 * time.Millisecond,
+		backoff:  200 * time.Millisecond,
 		maxWait:  20 * time.Second,
 		stall:    30 * time.Second,
 

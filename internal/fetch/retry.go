@@ -51,7 +51,7 @@ func (c *Client) fetch(ctx context.Context, r request, use func(answer) error) e
 		if !sleep(ctx, pause) {
 			return fmt.Errorf("fetch %s: %w", r.name, cache.ContextErr(ctx))
 		}
-		wait *= 2
+		wait *= 3
 	}
 }
 

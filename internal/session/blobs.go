@@ -39,7 +39,8 @@ func (x *session) put(r io.Reader, limit int64) (b blob, err error) {
 	if err == nil && b.Size > limit {
 		err = refuse("A file is larger than %d bytes.", limit)
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
+	x.sync(f, b.Size)
+	if err == nil {
 		err = x.adopt(name, b.SHA256)
 	}
 	if err != nil {
@@ -84,6 +85,11 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 			known = err == nil && os.SameFile(was, info)
 		}
 		if !known {
+			f, err := os.Open(file)
+			if err != nil {
+				return nil, err
+			}
+			x.sync(f, info.Size())
 			if b, err = x.digest(file, info); err != nil {
 				return nil, err
 			}

@@ -45,6 +45,9 @@ func (x *session) past(n int) (*state, error) {
 // trim removes the oldest states beyond the limits of the history. It does not
 // look at each state after each call.
 func (x *session) trim() error {
+	if more := x.limits.History/4 + 1; x.now.Number%more != 0 && x.bytes <= x.limits.Size {
+		return nil
+	}
 	numbers, err := x.numbers()
 	if err != nil {
 		return err

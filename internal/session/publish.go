@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"coderunner/runners"
-
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
+
+	"coderunner/runners"
 )
 
 // maxSynced bounds the blobs that are waited for until the disk has them, in bytes:
@@ -78,22 +78,23 @@ func (x *session) publish(manifest []byte, n int) (err error) {
 			_ = os.Remove(name) // it is not believed in any case
 		}
 	}()
-	var syncing errgroup.Group
-	syncing.Go(func() error { return syncFile(name) })
-	syncing.Go(func() error { return syncFile(filepath.Dir(name)) })
-	for name := range x.pending {
-		if info, err := os.Lstat(x.blob(name)); err == nil && info.Size() <= maxSynced && !strings.HasPrefix(name, sharedPrefix) {
-			syncing.Go(func() error { return syncFile(x.blob(name)) })
+	for _, name := range []string{name, filepath.Dir(name), filepath.Join(x.path, blobsName)} {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
 		}
+		x.sync(f, 0)
 	}
-	syncing.Go(func() error { return syncFile(filepath.Join(x.path, blobsName)) })
-	return syncing.Wait()
+	defer func() { x.syncing = errgroup.Group{} }() // what one state has failed by is not the next one's
+	return x.syncing.Wait()
 }
 
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+// sync closes a file of size bytes once the disk has it, and begins with it at once.
+func (x *session) sync(f *os.File, size int64) {
+	x.syncing.Go(func() (err error) {
+		if size <= maxSynced {
+			err = f.Sync()
+		}
+		return errors.Join(err, f.Close())
+	})
 }

@@ -47,6 +47,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"coderunner/internal/lazyregexp"
@@ -178,6 +179,7 @@ type session struct {
 	bytes int64 // of its own blobs, when a state was last to be committed
 
 	pending map[string]bool // names of blobs that no state on disk needs yet
+	syncing errgroup.Group  // until the disk has those
 	kept    []string        // what the state to come has of what a runner saved before
 
 	lease     *lease // nil without a remote store

@@ -57,6 +57,7 @@ func TestAttack(t *testing.T) {
 	}
 	attack := filepath.Join(t.TempDir(), "attack")
 	c := pyodidetest.Cache(t)
+	pyodidetest.Runtime(t) // which has files there
 	stored, err := filepath.Glob(filepath.Join(c.Path(cache.Files), "*", "*", "*"))
 	if err != nil || len(stored) == 0 {
 		t.Fatalf("the cache has %d files, %v", len(stored), err)

@@ -13,6 +13,7 @@ import (
 type line struct {
 	conn *wire.Conn
 	run  atomic.Pointer[served] // nil: none
+	dir  string                 // for what a session saves, empty and in the worker's directory; "": none yet
 }
 
 // maxLines bounds the lines of a worker that wait for a run.
@@ -42,6 +43,14 @@ func (w *worker) line(s *served) (*line, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// saveDir returns an empty directory of the worker for what a run's session saves.
+func (l *line) saveDir(w *worker) (dir string, err error) {
+	if dir, l.dir = l.dir, ""; dir == "" {
+		dir, err = os.MkdirTemp(w.written(), "session-")
+	}
+	return dir, err
 }
 
 // keep keeps a line whose run has ended, once nothing is served on it.

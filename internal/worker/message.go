@@ -186,6 +186,7 @@ type (
 		Requirements, Optional, Constraints []requirement.Requirement
 		Alone                               bool
 		Locked                              *resolver.Locked
+		Imports                             []string
 	}
 	library struct {
 		Name  string

@@ -84,11 +84,15 @@ func (s *served) run(ctx context.Context, message request, grace time.Duration) 
 	}
 	defer s.end(line)
 	if x := s.req.Session; x != nil {
-		if s.dir, err = os.MkdirTemp(s.w.written(), "session-"); err != nil {
+		if s.dir, err = line.saveDir(s.w); err != nil {
 			return s.died()
 		}
 		message.Save = s.dir
-		defer os.RemoveAll(s.dir)
+		defer func() {
+			if line.dir == "" {
+				os.RemoveAll(s.dir)
+			}
+		}()
 	}
 	s.clock = runners.StartClock(s.req.Limits.Timeout+grace, func() { s.abandon(runners.TimedOut) })
 	defer s.clock.Stop()
@@ -101,7 +105,11 @@ func (s *served) run(ctx context.Context, message request, grace time.Duration) 
 		}
 		return nil, err
 	}
-	return s.outcome(&e)
+	o, err := s.outcome(&e)
+	if err == nil && o.Continued != nil && o.Continued.Kept {
+		line.dir = s.dir // what was there was taken
+	}
+	return o, err
 }
 
 // outcome checks what the worker reports, and adds what the server knows.

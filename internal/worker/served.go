@@ -164,7 +164,7 @@ func (s *served) prepare(ctx context.Context, q prepare) (*resolver.Set, error) 
 		return nil, errors.New("the program is locked")
 	}
 	set, err := s.w.p.o.Local.Prepare(held, resolver.Request{
-		Requirements: q.Requirements, Optional: q.Optional, Constraints: q.Constraints, Alone: q.Alone, Locked: q.Locked,
+		Requirements: q.Requirements, Optional: q.Optional, Constraints: q.Constraints, Alone: q.Alone, Locked: q.Locked, Imports: q.Imports,
 		Progress: s.req.Progress,
 	})
 	if err != nil {

@@ -135,7 +135,8 @@ func (s *served) takeSaved() error {
 				continue
 			}
 			_ = ours.Remove(name) // as a rename does; the session is on another disk
-			if err := copyFile(theirs, filepath.Join(rel, name), ours, name, maxCode); err != nil {
+			from := filepath.Join(rel, name)
+			if err := errors.Join(copyFile(theirs, from, ours, name, maxCode), theirs.Remove(from)); err != nil {
 				return err
 			}
 		}

@@ -27,6 +27,7 @@ def analyze(code, files=(), name="", words=False):
 
     imports:  [[dotted name, optional], ...] of what is neither the standard
               library's nor the program's own
+    slips:    those that are nearly the library's
     members:  ["a.b:c", ...] of the imports "from a.b import c" that are sure to
               be reached; c may be a module
     own:      first parts of the names of modules that a file could be, or that
@@ -68,7 +69,8 @@ def analyze(code, files=(), name="", words=False):
     others = _others(found, own)
     names, texts = _words(tree for tree, _, _ in parts) if others or words else ((), ())
     found = {
-        "imports": [[name, optional or _slip(name)] for name, optional in others.items()],
+        "imports": list(others.items()),
+        "slips": [name for name in others if _slip(name)],
         "members": [member for member in members if member.partition(":")[0] in others],
         "own": sorted(own),
         "installs": [[requirement, deps] for requirement, deps in installs.items()],

@@ -8,8 +8,9 @@
 //
 // The memory is stored at its own offsets, so that its extents can be mapped
 // copy-on-write over a fresh linear memory; nothing is read until it is used.
-// A delta has only the pages that differ from those of other snapshots, over which
-// it is mapped, one extent directly after the other.
+// A delta has only the pages that differ from those of another snapshot, over which
+// it is mapped, one extent directly after the other. A patch has only the words that
+// differ, which are copied; it follows the state without a gap.
 // The package knows the format only: package pyodide takes and restores
 // snapshots, and its store vouches for the bytes.
 //
@@ -41,10 +42,11 @@ const (
 	// maxMemory is what a 32-bit guest can have.
 	maxMemory = 4 << 30
 	// coalesce is how many zero pages are rather stored than left out: each
-	// extent costs a system call at every restore. A delta is written for each call of a
-	// session and rarely restored.
+	// extent costs a system call at every restore. A delta is rarely restored.
 	coalesce      = 16
 	coalesceDelta = 2
+	// word is the granularity of patches.
+	word = 8
 )
 
 // Extent is a range of memory that holds something, in bytes.
@@ -61,9 +63,10 @@ type State struct {
 	Memory  uint64            `json:"memory"` // size in bytes
 	Extents []Extent          `json:"extents"`
 	Delta   bool              `json:"delta,omitempty"`
-	Globals map[string]uint64 `json:"globals"` // by export name
-	Tables  map[string]uint32 `json:"tables"`  // sizes, by the name of the export that tells them
-	Owner   json.RawMessage   `json:"owner"`   // the caller's own
+	Patch   int64             `json:"patch,omitempty"` // its length in bytes; a delta without extents
+	Globals map[string]uint64 `json:"globals"`         // by export name
+	Tables  map[string]uint32 `json:"tables"`          // sizes, by the name of the export that tells them
+	Owner   json.RawMessage   `json:"owner"`           // the caller's own
 }
 
 // Write writes a snapshot of memory, with s but for its Memory and Extents. The
@@ -74,42 +77,104 @@ func Write(f *os.File, memory []byte, s State) error {
 	return store(f, memory, s)
 }
 
-// Layer is a delta that lies between a base and another delta. Contents has what its
+// Layer is a delta that lies between a base and a patch. Contents has what its
 // extents hold, one after the other.
 type Layer struct {
 	Extents  []Extent
 	Contents []byte
 }
 
-// Delta returns what differs in memory from layer, if that has it, or else from base, which
-// is shorter or as long; beyond its end are zeros. Only the ranges in where can differ. They
-// and the layer's are in ascending order.
-func Delta(memory, base []byte, where []Extent, layer Layer) []Extent {
-	return differing(memory, base, where, layer, coalesceDelta)
-}
-
-// WriteDelta writes the extents of memory that [Delta] returned. It returns the state that
-// it wrote.
-func WriteDelta(f *os.File, memory []byte, extents []Extent, s State) (State, error) {
-	s.Memory, s.Delta, s.Extents = uint64(len(memory)), true, extents
+// WriteDelta writes what differs in memory from base, which is shorter or as long; beyond
+// its end are zeros. Only the ranges in where can differ, which are in ascending order. It
+// returns the state that it wrote.
+func WriteDelta(f *os.File, memory, base []byte, where []Extent, s State) (State, error) {
+	s.Memory, s.Delta, s.Patch = uint64(len(memory)), true, 0
+	s.Extents = differing(memory, base, where, Layer{}, coalesceDelta)
 	return s, store(f, memory, s)
 }
 
-func store(f *os.File, memory []byte, s State) error {
-	state, err := json.Marshal(s)
+// AppendPatch appends the words that differ in memory from layer, if that has them, or else
+// from base, as for WriteDelta: runs of words, each with its distance from the end of the run
+// before and its length, as varints.
+func AppendPatch(patch, memory, base []byte, where []Extent, layer Layer) []byte {
+	last := uint64(0)
+	for at, was := range changed(memory, base, where, layer) {
+		now := memory[at:][:len(was)]
+		differs := func(i int) bool { return [word]byte(now[i:]) != [word]byte(was[i:]) }
+		for i := 0; i < len(now); i += word {
+			begin := i
+			for i < len(now) && differs(i) {
+				i += word
+			}
+			if i == begin {
+				continue
+			}
+			patch = binary.AppendUvarint(patch, at+uint64(begin)-last)
+			patch = binary.AppendUvarint(patch, uint64(i-begin))
+			patch = append(patch, now[begin:i]...)
+			last = at + uint64(i)
+		}
+	}
+	return patch
+}
+
+// WritePatch writes what [AppendPatch] returned for a memory of size bytes.
+func WritePatch(f *os.File, patch []byte, size uint64, s State) error {
+	s.Memory, s.Delta, s.Extents, s.Patch = size, true, nil, int64(len(patch))
+	head, err := s.head()
+	if err == nil {
+		_, err = f.WriteAt(head, 0)
+	}
+	if err == nil {
+		_, err = f.WriteAt(patch, int64(len(head)))
+	}
 	if err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
+	return nil
+}
+
+// Apply changes memory, which has what is below the image, by its patch, if it is one.
+func (i *Image) Apply(memory []byte) error {
+	patch := make([]byte, i.Patch)
+	if _, err := i.File.ReadAt(patch, i.Base); err != nil {
+		return fmt.Errorf("read a patch: %w", err)
+	}
+	for at := uint64(0); len(patch) > 0; {
+		gap, n := binary.Uvarint(patch)
+		length, m := binary.Uvarint(patch[max(n, 0):])
+		if n <= 0 || m <= 0 || gap > i.Memory-at || length > i.Memory-at-gap || length > uint64(len(patch)-n-m) || at+gap+length > uint64(len(memory)) {
+			return fmt.Errorf("read a patch: its run after %d is out of place", at)
+		}
+		copy(memory[at+gap:], patch[n+m:][:length])
+		at, patch = at+gap+length, patch[n+m+int(length):]
+	}
+	return nil
+}
+
+// head returns what is before the memory or the patch.
+func (s *State) head() ([]byte, error) {
+	state, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
+	}
 	if len(state) > maxState {
-		return fmt.Errorf("write snapshot: a state of %d bytes, %d are allowed", len(state), maxState)
+		return nil, fmt.Errorf("a state of %d bytes, %d are allowed", len(state), maxState)
 	}
 	head := binary.LittleEndian.AppendUint32([]byte(magic), uint32(len(state)))
-	head = append(head, state...)
-	if _, err := f.WriteAt(head, 0); err != nil {
-		return fmt.Errorf("write snapshot: %w", err)
+	return append(head, state...), nil
+}
+
+func store(f *os.File, memory []byte, s State) error {
+	head, err := s.head()
+	if err == nil {
+		_, err = f.WriteAt(head, 0)
 	}
-	base := imageOffset(len(state))
-	if err := f.Truncate(base + s.imageSize()); err != nil {
+	base := s.imageOffset(len(head))
+	if err == nil {
+		err = f.Truncate(base + s.imageSize())
+	}
+	if err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
 	if s.Delta { // of many small pieces
@@ -151,54 +216,65 @@ func (s *State) imageSize() int64 {
 	if !s.Delta {
 		return int64(s.Memory)
 	}
-	size := int64(0)
+	size := s.Patch
 	for _, e := range s.Extents {
 		size += int64(e.Length)
 	}
 	return size
 }
 
-// differing finds the pages in the ranges where that are not as in the layer or, where that
-// has nothing, in base. They are joined over gaps of fewer than gap pages.
+// differing joins the pages that changed yields over gaps of fewer than gap pages.
 func differing(memory, base []byte, where []Extent, layer Layer, gap uint64) (out []Extent) {
-	var zero [page]byte
-	at := uint64(0)
-	over, contents := layer.Extents, layer.Contents
-	for _, w := range where {
-		for at = max(at, w.Offset/page*page); at < min(w.End(), uint64(len(memory))); at += page {
-			end := min(at+page, uint64(len(memory)))
-			was := zero[:end-at]
-			if end <= uint64(len(base)) {
-				was = base[at:end]
-			}
-			for len(over) > 0 && over[0].End() <= at {
-				contents, over = contents[over[0].Length:], over[1:]
-			}
-			if len(over) > 0 && over[0].Offset <= at {
-				was = contents[at-over[0].Offset:][:end-at]
-			}
-			if bytes.Equal(memory[at:end], was) {
-				continue
-			}
-			if n := len(out); n > 0 && at-out[n-1].End() < gap*page {
-				out[n-1].Length = end - out[n-1].Offset
-			} else {
-				out = append(out, Extent{at, end - at})
-			}
+	for at, was := range changed(memory, base, where, layer) {
+		end := at + uint64(len(was))
+		if n := len(out); n > 0 && at-out[n-1].End() < gap*page {
+			out[n-1].Length = end - out[n-1].Offset
+		} else {
+			out = append(out, Extent{at, end - at})
 		}
 	}
 	return out
 }
 
-// ImageOffset returns where the memory begins in the file of a snapshot.
-func (s *State) ImageOffset() (int64, error) {
-	b, err := json.Marshal(s)
-	return imageOffset(len(b)), err
+// changed yields the pages in the ranges where that are not as in the layer or, where that
+// has nothing, in base, and what they are there.
+func changed(memory, base []byte, where []Extent, layer Layer) iter.Seq2[uint64, []byte] {
+	return func(yield func(at uint64, was []byte) bool) {
+		var zero [page]byte
+		at := uint64(0)
+		over, contents := layer.Extents, layer.Contents
+		for _, w := range where {
+			for at = max(at, w.Offset/page*page); at < min(w.End(), uint64(len(memory))); at += page {
+				end := min(at+page, uint64(len(memory)))
+				was := zero[:end-at]
+				if end <= uint64(len(base)) {
+					was = base[at:end]
+				}
+				for len(over) > 0 && over[0].End() <= at {
+					contents, over = contents[over[0].Length:], over[1:]
+				}
+				if len(over) > 0 && over[0].Offset <= at {
+					was = contents[at-over[0].Offset:][:end-at]
+				}
+				if !bytes.Equal(memory[at:end], was) && !yield(at, was) {
+					return
+				}
+			}
+		}
+	}
 }
 
-func imageOffset(state int) int64 {
-	head := int64(len(magic) + 4 + state)
-	return (head + align - 1) / align * align
+// ImageOffset returns where the memory begins in the file of a snapshot.
+func (s *State) ImageOffset() (int64, error) {
+	head, err := s.head()
+	return s.imageOffset(len(head)), err
+}
+
+func (s *State) imageOffset(head int) int64 {
+	if s.Delta && len(s.Extents) == 0 { // nothing is mapped
+		return int64(head)
+	}
+	return (int64(head) + align - 1) / align * align
 }
 
 // Image is an open snapshot, from which any number of memories can be made. It
@@ -256,7 +332,7 @@ func readState(r io.ReaderAt, size int64) (*State, int64, error) {
 	if err := json.Unmarshal(b, s); err != nil {
 		return nil, 0, fmt.Errorf("its state: %w", err)
 	}
-	base := imageOffset(int(n))
+	base := s.imageOffset(len(head) + int(n))
 	return s, base, s.check(size - base)
 }
 
@@ -264,6 +340,9 @@ func readState(r io.ReaderAt, size int64) (*State, int64, error) {
 func (s *State) check(image int64) error {
 	if s.Memory > maxMemory {
 		return fmt.Errorf("%d bytes of memory", s.Memory)
+	}
+	if s.Patch < 0 || s.Patch > 0 && (!s.Delta || len(s.Extents) > 0) {
+		return fmt.Errorf("a patch of %d bytes", s.Patch)
 	}
 	end := uint64(0)
 	for _, e := range s.Extents {

@@ -2,7 +2,9 @@ package snapshot
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,33 +59,25 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDelta stores what differs from a base or from the layer over it, and nothing else.
-func TestDelta(t *testing.T) {
+// TestPatch stores what differs from a base or from the layer over it, and nothing else.
+func TestPatch(t *testing.T) {
 	base := sample()
 	memory := append(bytes.Clone(base), make([]byte, 5*page)...)
 	clear(memory[:page])   // what is zero now differs, too
 	memory[70*page] = 9    // in a hole
 	memory[103*page+1] = 9 // behind the base's end
 	memory[40*page] = 9    // where nothing is said to differ
-	f, err := os.Create(filepath.Join(t.TempDir(), "delta"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
 	where := []Extent{{0, 3 * page}, {page, page}, {35 * page, page}, {65 * page, 35 * page}, {100 * page, 5 * page}}
 	layer := Layer{Extents: []Extent{{35 * page, page}, {70 * page, 2 * page}, {80 * page, page}}, Contents: make([]byte, 4*page)}
 	layer.Contents[0] = 7                                        // memory is as the base again
 	copy(layer.Contents[page:], memory[70*page:72*page])         // the layer has what memory has
 	copy(layer.Contents[3*page:], bytes.Repeat([]byte{8}, page)) // the base is as memory, the layer is not
-	want := []Extent{{0, page}, {35 * page, page}, {80 * page, page}, {103 * page, page}}
-	extents := Delta(memory, base, where, layer)
-	if !slices.Equal(extents, want) {
-		t.Errorf("differing: %v, want %v", extents, want)
+	patch := AppendPatch(nil, memory, base, where, layer)
+	if len(patch) < page || len(patch) > page+10*word {
+		t.Errorf("a patch of %d bytes", len(patch))
 	}
-	if _, err := WriteDelta(f, memory, extents, State{}); err != nil {
-		t.Fatal(err)
-	}
-	image, err := Open(f.Name())
+	path := writePatch(t, patch, memory)
+	image, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,16 +87,79 @@ func TestDelta(t *testing.T) {
 	for _, e := range layer.Extents {
 		at += copy(got[e.Offset:e.End()], layer.Contents[at:])
 	}
-	stored := uint64(0)
+	if err := image.Apply(got); err != nil {
+		t.Fatal(err)
+	}
+	memory[40*page] = 0
+	if !bytes.Equal(got, memory) || int64(image.Memory) != int64(len(memory)) {
+		t.Errorf("another memory of %d bytes", image.Memory)
+	}
+	if image, err = Open(writePatch(t, nil, memory)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(image.Apply(got), image.Close()); err != nil || !bytes.Equal(got, memory) {
+		t.Errorf("an empty patch: %v", err)
+	}
+	for name, bad := range map[string][]byte{
+		"no length": {1}, "beyond the patch": {1, 2, 3}, "beyond the memory": append(binary.AppendUvarint(nil, uint64(len(memory))), 1, 0),
+		"a number without end": bytes.Repeat([]byte{0xff}, 20),
+	} {
+		image, err := Open(writePatch(t, bad, memory))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := image.Apply(got); err == nil {
+			t.Errorf("%s: applied", name)
+		}
+		image.Close()
+	}
+}
+
+func writePatch(t *testing.T, patch, memory []byte) string {
+	f, err := os.Create(filepath.Join(t.TempDir(), "patch"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(WritePatch(f, patch, uint64(len(memory)), State{}), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return f.Name()
+}
+
+// TestDelta stores the pages that differ from a base, and nothing else.
+func TestDelta(t *testing.T) {
+	base := sample()
+	memory := append(bytes.Clone(base), make([]byte, 5*page)...)
+	memory[70*page] = 9    // in a hole
+	memory[103*page+1] = 9 // behind the base's end
+	memory[40*page] = 9    // where nothing is said to differ
+	f, err := os.Create(filepath.Join(t.TempDir(), "delta"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	where := []Extent{{0, 3 * page}, {page, page}, {65 * page, 35 * page}, {100 * page, 5 * page}}
+	s, err := WriteDelta(f, memory, base, where, State{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []Extent{{70 * page, page}, {103 * page, page}}; !slices.Equal(s.Extents, want) {
+		t.Errorf("differing: %v, want %v", s.Extents, want)
+	}
+	image, err := Open(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer image.Close()
+	got := append(bytes.Clone(base), make([]byte, 5*page)...)
 	for e, at := range image.Stored() {
 		if _, err := image.File.ReadAt(got[e.Offset:e.End()], image.Base+at); err != nil {
 			t.Fatal(err)
 		}
-		stored += e.Length
 	}
-	memory[40*page] = 0
-	if !bytes.Equal(got, memory) || stored != 4*page || int64(image.Memory) != int64(len(memory)) {
-		t.Errorf("%d bytes are stored: %v", stored, image.Extents)
+	memory[40*page] = base[40*page]
+	if !bytes.Equal(got, memory) || int64(image.Memory) != int64(len(memory)) {
+		t.Errorf("another memory of %d bytes", image.Memory)
 	}
 }
 

@@ -49,6 +49,7 @@ type job struct {
 	live         *live             // its interpreter, nil if it is not there
 	threadless   bool              // threads of earlier calls were ended with them
 	saved        map[string]string // its interpreter on disk
+	kept         <-chan bool       // whether the state to come has that, nil if there is none
 	sessionFiles []runners.SessionFile
 
 	shown        runners.Displays

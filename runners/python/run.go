@@ -132,7 +132,7 @@ func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) error
 func (j *job) recipe(found *pyodide.Analysis) snapshots.Recipe {
 	r := snapshots.Recipe{Mounts: j.pk.Mounts()}
 	for _, w := range found.Imports {
-		if !w.Optional {
+		if !w.Optional && (!w.Slip || j.pk.Present(w.Name)) {
 			r.Modules = append(r.Modules, w.Name)
 		}
 	}
@@ -204,11 +204,11 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	if j.continued != nil {
 		j.continued.ProcessesEnded = left
 	}
-	if err == nil {
+	switch {
+	case j.continued != nil:
+		err = j.keepSession(res, err)
+	case err == nil:
 		err = j.leave()
-	}
-	if j.continued != nil {
-		err = errors.Join(err, j.keepSession(res, err))
 	}
 	return res, err
 }

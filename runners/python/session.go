@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"coderunner/internal/order"
 	"coderunner/internal/pool"
@@ -96,6 +97,7 @@ func (j *job) continueSession(ctx context.Context) error {
 	if l != nil && l.state == s.Before {
 		j.live, j.threadless, j.continued.Origin = l, l.threads, runners.OriginLive
 		j.pk.Resume(l.packages)
+		j.keepSaved(l.in.Layered())
 		return nil
 	}
 	l.close(j.r.log)
@@ -120,7 +122,22 @@ func (j *job) continueSession(ctx context.Context) error {
 	}
 	z := j.snapshot
 	j.release = func() { j.r.closeSnapshot(z) }
+	j.keepSaved(j.saved[savedLayer] != "")
 	return nil
+}
+
+// keepSaved has the state to come have what was saved before, but for the memory. Whether it
+// is whole is found out while the program runs; what is damaged is written again.
+func (j *job) keepSaved(layered bool) {
+	s, names, kept := j.req.Session, []string{runners.SavedBase, savedPackages}, make(chan bool, 1)
+	if s.Keep == nil {
+		return
+	}
+	if layered {
+		names = append(names, savedLayer)
+	}
+	go func() { kept <- s.Keep(names) }()
+	j.kept = kept
 }
 
 // lose has the program begin without the session's variables.
@@ -242,8 +259,8 @@ func (j *job) populate(in *pyodide.Interp) error {
 	return nil
 }
 
-// keepSession keeps the interpreter of a program that has ended, and saves it, if
-// it can go on. Otherwise it is closed.
+// keepSession takes the files that a program left, and keeps the interpreter and saves it
+// meanwhile, if it can go on. Otherwise it is closed.
 func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 	k, s := j.continued, j.req.Session
 	l := j.live
@@ -251,34 +268,40 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 		l = &live{in: j.in, procs: j.procs, release: j.release}
 	}
 	j.in, j.live, j.release = nil, nil, func() {} // l has them
+	var leaving errgroup.Group
+	if runErr == nil {
+		leaving.Go(j.leave)
+	}
 	usable := runErr == nil && l.in.Usable()
 	if s.Rollback && usable {
 		usable = res.Ended == pyodide.Finished && res.Exception == nil && res.ExitCode == 0
 	}
+	var err error
 	if usable {
 		l.threads = l.threads || res.ThreadsEnded > 0
-		l.state, l.files, l.own, l.packages = s.After, j.sessionFiles, shownName(j.req), j.pk.Current()
-		err := l.save(s, k.Origin == runners.OriginLive || k.Origin == runners.OriginRestored)
-		if err == nil {
+		l.state, l.own, l.packages = s.After, shownName(j.req), j.pk.Current()
+		if err = l.save(s, j.kept, k.Origin != runners.OriginLost); err == nil {
 			err = s.KeepPlaceholders(l.procs.Placeholders())
 		}
 		if errors.Is(err, pyodide.ErrUnfit) {
 			k.Unsaved = strings.TrimPrefix(err.Error(), "snapshot: "+pyodide.ErrUnfit.Error()+": ")
 			err = clean(s.Save)
 		}
-		if err == nil {
-			k.Kept, k.ThreadsEnded, k.Exited = true, res.ThreadsEnded, res.Exited
-			j.r.sessions.Put(s.Key, l)
-			for _, v := range res.Variables {
-				k.Variables = append(k.Variables, runners.Variable{Name: runners.Clip(v.Name, runners.MaxVariableText), Type: runners.Clip(v.Type, runners.MaxVariableText)})
-			}
-			k.VariablesOmitted = res.VariablesOmitted
-			return nil
+		if err != nil {
+			err = fmt.Errorf("save the session: %w", err)
 		}
-		l.close(j.r.log)
-		return fmt.Errorf("save the session: %w", err)
 	}
-	l.close(j.r.log)
+	if err = errors.Join(runErr, err, leaving.Wait()); err != nil || !usable {
+		l.close(j.r.log)
+		return err
+	}
+	l.files = j.sessionFiles
+	k.Kept, k.ThreadsEnded, k.Exited = true, res.ThreadsEnded, res.Exited
+	j.r.sessions.Put(s.Key, l)
+	for _, v := range res.Variables {
+		k.Variables = append(k.Variables, runners.Variable{Name: runners.Clip(v.Name, runners.MaxVariableText), Type: runners.Clip(v.Type, runners.MaxVariableText)})
+	}
+	k.VariablesOmitted = res.VariablesOmitted
 	return nil
 }
 
@@ -292,8 +315,9 @@ func clean(dir string) error {
 	return nil
 }
 
-// save writes the interpreter. goesOn is whether it has what was saved before.
-func (l *live) save(s *runners.Session, goesOn bool) error {
+// save writes the interpreter. whole, if it is not nil, tells whether what was saved before
+// is kept, goesOn whether the interpreter has that.
+func (l *live) save(s *runners.Session, whole <-chan bool, goesOn bool) error {
 	b, err := json.Marshal(l.packages)
 	if err != nil {
 		return err
@@ -302,16 +326,11 @@ func (l *live) save(s *runners.Session, goesOn bool) error {
 	if err != nil {
 		return err
 	}
-	keep := []string{runners.SavedBase}
-	same := bytes.Equal(b, l.saved)
-	if same {
-		keep = append(keep, savedPackages)
+	base, same := l.in.Base(), bytes.Equal(b, l.saved)
+	kept := whole != nil && <-whole && goesOn && base != nil
+	if whole != nil && !kept {
+		s.Keep(nil)
 	}
-	if l.in.Layered() {
-		keep = append(keep, savedLayer)
-	}
-	base := l.in.Base()
-	kept := goesOn && base != nil && s.Keep != nil && s.Keep(keep) // what is damaged is written again
 	err = l.in.Snapshot(f, !kept, func() (*os.File, error) {
 		file := filepath.Join(s.Save, savedLayer)
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -116,6 +116,17 @@ func TestSnapshotOfLazyPackage(t *testing.T) {
 	}
 }
 
+// TestSnapshotOfSlip has a package whose name is nearly that of a module of the library, as
+// httpx is.
+func TestSnapshotOfSlip(t *testing.T) {
+	x := newIndex(t)
+	x.add(pure("httpx", "1.0", map[string]string{"httpx.py": ""}))
+	r := x.newRunner(base{}, false, t.TempDir())
+	const code = "import sys\nhad = 'httpx' in sys.modules\nimport httpx\nhad"
+	run(t, r, code) // has the snapshot already where the tests' cache is an earlier run's
+	value(t, run(t, r, code), "True")
+}
+
 // TestSnapshotOfLater has what pydantic imports at the first class in its snapshot, as
 // far as this version has it.
 func TestSnapshotOfLater(t *testing.T) {

@@ -63,6 +63,7 @@ type Installer struct {
 	locked    *resolver.Locked            // nil when everything is allowed
 	installed map[string]resolver.Package // by name
 	alone     []string                    // those installed without their dependencies
+	imports   []string                    // modules that the program imports; none if it is not run
 	guessed   map[string]bool             // projects that an import of the program meant, and no text named
 	skipped   map[string]string           // by project: why it is not installed
 	mounted   map[string]bool             // keys of the mounts of a session's interpreter
@@ -96,7 +97,7 @@ func (in *Installer) prepare(ctx context.Context, q resolver.Request) (*resolver
 	in.mu.Lock()
 	left := prepareLimit - in.time
 	q.Requirements = append(in.pinnedLocked(), q.Requirements...)
-	q.Locked = in.locked
+	q.Locked, q.Imports = in.locked, in.imports
 	q.Constraints = in.Files.Constraints
 	advice := in.Advice
 	in.mu.Unlock()
@@ -124,13 +125,7 @@ func (in *Installer) prepare(ctx context.Context, q resolver.Request) (*resolver
 // that can be told.
 func (in *Installer) Compile(ctx context.Context, found *pyodide.Analysis) error {
 	defer in.Spent(time.Now())
-	var modules []string
-	for _, i := range found.Imports {
-		modules = append(modules, i.Name)
-	}
-	for _, m := range found.Members {
-		modules = append(modules, strings.ReplaceAll(m, ":", "."))
-	}
+	modules := imported(found)
 	in.mu.Lock()
 	packages := order.Values(in.installed)
 	in.mu.Unlock()
@@ -146,6 +141,17 @@ func (in *Installer) Compile(ctx context.Context, found *pyodide.Analysis) error
 		in.installed[p.Name] = p
 	}
 	return nil
+}
+
+// imported returns the modules that a program imports.
+func imported(found *pyodide.Analysis) (modules []string) {
+	for _, i := range found.Imports {
+		modules = append(modules, i.Name)
+	}
+	for _, m := range found.Members {
+		modules = append(modules, strings.ReplaceAll(m, ":", "."))
+	}
+	return modules
 }
 
 // Prepared returns the time spent on preparation.

@@ -27,6 +27,9 @@ import (
 // packages of the modules that it imports and lacks.
 func (m *Micropip) Imports(ctx context.Context, found *pyodide.Analysis) error {
 	in := m.Installer
+	if !in.Only {
+		in.imports = imported(found)
+	}
 	missing := in.missing(found.Imports)
 	if i := slices.IndexFunc(missing, func(i pyodide.Import) bool { return i.Name == timeZones }); i >= 0 {
 		if err := in.installTimeZones(ctx); err != nil {
@@ -170,7 +173,7 @@ func (in *Installer) projects(missing []pyodide.Import) (must, may []requirement
 				wanted[r.Name] = r
 			}
 			modules[wanted[r.Name].String()] = module
-			optional[r.Name] = optional[r.Name] && m.Optional
+			optional[r.Name] = optional[r.Name] && (m.Optional || m.Slip)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {

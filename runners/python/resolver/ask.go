@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"coderunner/internal/trace"
 	"coderunner/runners"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver/solver"
@@ -16,6 +19,7 @@ import (
 
 // ask searches versions that meet the request.
 func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
+	defer trace.Begin("resolve " + summary(req))()
 	s.progress(runners.Progress{Phase: "resolve", Item: summary(req)})
 	env := requirement.Environ(s.lock.Python, strings.ReplaceAll(strings.TrimPrefix(s.lock.Platform, "emscripten_"), "_", "."))
 	for _, r := range slices.Concat(req.Requirements, req.Optional, req.Constraints) {
@@ -23,7 +27,7 @@ func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 			return nil, &runners.RequestError{Argument: "packages", Message: fmt.Sprintf("packages: %q is not a Python requirement: %s", r.String(), err)}
 		}
 	}
-	<-s.probeBase(ctx)
+	s.probe(ctx, slices.Concat(req.Requirements, req.Optional), env)
 	offers, lockReasons := s.offered()
 	found, err := solver.Solve(ctx, &search{s, offers}, solver.Question{
 		Requirements: req.Requirements, Optional: req.Optional, Constraints: req.Constraints, Alone: req.Alone, Env: env,
@@ -49,6 +53,23 @@ func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 	}
 	a.Pinned = s.locked != nil || pinned(req.Requirements, a.Packages)
 	return a, nil
+}
+
+// probe finds out whether the base URL can be reached, and fetches the search's first pages
+// meanwhile. The search asks again for those that cannot be fetched.
+func (s *session) probe(ctx context.Context, first []requirement.Requirement, env requirement.Environment) {
+	known := s.probeBase(ctx)
+	var pages errgroup.Group
+	pages.SetLimit(8)
+	asked := map[string]bool{}
+	for _, r := range first {
+		if applies, _ := r.Applies(env, ""); applies && !asked[r.Name] {
+			asked[r.Name] = true
+			pages.Go(func() error { _, err := s.project(ctx, r.Name); return err })
+		}
+	}
+	_ = pages.Wait()
+	<-known
 }
 
 // reasons adds to why packages cannot be installed why the lock file's builds of them

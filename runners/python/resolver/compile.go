@@ -20,6 +20,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/order"
+	"coderunner/internal/trace"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/reach"
@@ -54,6 +55,18 @@ func (r *Resolver) Compile(ctx context.Context, packages []Package, modules []st
 		sources, libraries := reach.From(c.trees, modules)
 		return c.compile(ctx, sources, libraries)
 	})
+}
+
+// compileEarly begins to compile the bytecode of what the request's imports run of the
+// packages, if one is new, and returns what waits for it.
+func (s *session) compileEarly(ctx context.Context, packages []Package) (wait func() error) {
+	var g errgroup.Group
+	if len(s.imports) > 0 && len(s.downloaded) > 0 && !slices.ContainsFunc(packages, func(p Package) bool { return p.Tree == "" }) {
+		c := s.newCompilation(packages, nil)
+		sources, _ := reach.From(c.trees, s.imports)
+		g.Go(func() error { return c.bytecode(ctx, slices.DeleteFunc(sources, c.has)) })
+	}
+	return g.Wait
 }
 
 // Whole reports whether Rest is known to have compiled the package.
@@ -237,6 +250,7 @@ func (c *compilation) bytecode(ctx context.Context, sources []reach.File) error 
 	if len(sources) == 0 {
 		return nil
 	}
+	defer trace.Begin(fmt.Sprintf("compile %d modules to bytecode", len(sources)))()
 	made := make([]map[string][]byte, len(c.packages))
 	var names []string
 	of := map[string]reach.File{}
@@ -292,6 +306,7 @@ func (r *Resolver) library(ctx context.Context, project, tree, name string, prog
 		return nil, err
 	}
 	defer r.compiling.Release(1)
+	defer trace.Begin("compile " + path.Base(name))()
 	progress.Report(runners.Progress{Phase: "compile", Item: project + " " + path.Base(name)})
 	library, err := os.ReadFile(filepath.Join(tree, filepath.FromSlash(name)))
 	if err != nil {

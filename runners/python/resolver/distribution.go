@@ -97,7 +97,7 @@ func (r *Resolver) probeBase(ctx context.Context) <-chan struct{} {
 	}
 	go func() {
 		defer close(known)
-		_, err := r.fetch.Get(ctx, r.base.JoinPath(versions.PyodideLock).String(), nil, maxLock)
+		_, err := r.fetch.Get(ctx, r.base.JoinPath(versions.PyodideLock).String(), nil, 1)
 		if ctx.Err() != nil {
 			return
 		}
@@ -108,9 +108,6 @@ func (r *Resolver) probeBase(ctx context.Context) <-chan struct{} {
 	}()
 	return known
 }
-
-// maxLock bounds a lock file in bytes.
-const maxLock = 16 << 20
 
 // noteBase records whether the base URL could be reached.
 func (r *Resolver) noteBase(reached bool) {

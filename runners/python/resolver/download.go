@@ -10,6 +10,7 @@ import (
 
 	"coderunner/cache"
 	"coderunner/internal/fetch"
+	"coderunner/internal/trace"
 	"coderunner/runners"
 	"coderunner/runners/python/index"
 	"coderunner/runners/python/wheel"
@@ -29,6 +30,7 @@ func (s *session) download(ctx context.Context, p pin) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	defer trace.Begin("download " + p.Filename)()
 	path, cached, err := s.fetch.Blob(ctx, fetch.Source{
 		URL: u.String(), From: s.registry(p).String(), Digest: cache.SHA256(p.SHA256), MaxSize: p.maxSize(), Name: p.Filename,
 	}, func(done, total int64) {
@@ -103,6 +105,7 @@ func (s *session) locate(ctx context.Context, p *pin) error {
 
 // page fetches a project's page from the index.
 func (s *session) page(ctx context.Context, name string) ([]index.File, error) {
+	defer trace.Begin("fetch the page of " + name)()
 	u := s.index.JoinPath(name + "/")
 	resp, err := s.fetch.Get(ctx, u.String(), http.Header{"Accept": {index.Accept}}, index.MaxPage)
 	if status, ok := errors.AsType[*fetch.HTTPError](err); ok && (status.Status == http.StatusNotFound || status.Status == http.StatusGone) {

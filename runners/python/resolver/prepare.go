@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ func (r *Resolver) Prepare(ctx context.Context, req Request) (*Set, error) {
 	if len(req.Requirements)+len(req.Optional) == 0 {
 		return &Set{}, nil
 	}
-	s := &session{Resolver: r, locked: req.Locked, progress: req.Progress.Serial(), pages: map[string]*project{}, downloaded: map[string]bool{}, costly: map[string]bool{}, unbuilt: map[string]string{}, wheelsOnly: req.wheelsOnly}
+	s := &session{Resolver: r, locked: req.Locked, progress: req.Progress.Serial(), pages: map[string]*project{}, downloaded: map[string]bool{}, costly: map[string]bool{}, unbuilt: map[string]string{}, wheelsOnly: req.wheelsOnly, imports: req.Imports}
 	s.require = s.buildRequires
 	key := r.key(req)
 	old := r.recall(key)
@@ -98,15 +99,21 @@ func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, e
 func (s *session) install(ctx context.Context, a *answer) (*Set, error) {
 	set := &Set{Packages: make([]Package, len(a.Packages)), Skipped: a.Skipped}
 	problems := make([]error, len(a.Packages))
-	var g errgroup.Group
+	var g, checks errgroup.Group
 	g.SetLimit(4)
 	for i, pin := range a.Packages {
 		g.Go(func() error {
-			set.Packages[i], problems[i] = s.unpack(ctx, pin)
+			p, err := s.unpack(ctx, pin)
+			if set.Packages[i], problems[i] = p, err; err == nil {
+				checks.Go(func() error { problems[i] = s.loadable(ctx, pin, p.Tree); return nil })
+			}
 			return nil
 		})
 	}
 	_ = g.Wait() // the errors are in problems
+	early := s.compileEarly(ctx, set.Packages)
+	_ = checks.Wait()
+	uncompiled := early()
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("install packages: %w", context.Cause(ctx))
 	}
@@ -125,7 +132,7 @@ func (s *session) install(ctx context.Context, a *answer) (*Set, error) {
 		pin := a.Packages[i]
 		failed.Add(pin.Name+"=="+pin.Version, reason)
 	}
-	return set, failed.OrNil()
+	return set, cmp.Or(failed.OrNil(), uncompiled)
 }
 
 // maxBuildRequires bounds what a build asks for at once.

@@ -167,6 +167,10 @@ type Request struct {
 
 	Locked *Locked // if not nil, nothing else is taken
 
+	// Imports are modules, if any, whose bytecode is compiled while it is found out whether
+	// libraries can be loaded.
+	Imports []string
+
 	wheelsOnly bool // no sdist is built
 }
 

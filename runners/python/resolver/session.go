@@ -90,6 +90,7 @@ type session struct {
 	lost        map[string]string                                                  // packages of the lock file that could not be fetched, and why
 	avoided     int                                                                // how many of costly and unbuilt the search knows
 	wheelsOnly  bool                                                               // no sdist is built
+	imports     []string                                                           // see [Request]
 	unreachable atomic.Bool                                                        // the index or one of its files could not be reached
 
 	mu         sync.Mutex // guards what follows

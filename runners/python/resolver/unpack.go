@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"coderunner/internal/trace"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/reach"
@@ -22,8 +23,8 @@ import (
 // treeFormat changes whenever wheels must be unpacked again.
 const treeFormat = "3"
 
-// unpack returns the directory with a wheel's files and their bytecode.
-func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
+// treeKey returns the cache's key of a wheel's files.
+func (p pin) treeKey() string {
 	key := fmt.Sprintf("%s-%s-pyodide%s%s", p.SHA256, treeFormat, versions.PyodideVersion, standins.Key(p.Name))
 	if p.Strip {
 		key += "-python"
@@ -31,16 +32,18 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 	if p.sdist() {
 		key += "-built" + buildFormat
 	}
-	tree, err := s.cache.Dir(ctx, "wheel", key, func(ctx context.Context, dir string) error {
+	return key
+}
+
+// unpack returns the directory with a wheel's files and their bytecode.
+func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
+	tree, err := s.cache.Dir(ctx, "wheel", p.treeKey(), func(ctx context.Context, dir string) error {
 		path, err := s.wheelFile(ctx, p)
 		if err != nil {
 			return err
 		}
 		return s.extract(ctx, p, path, dir)
 	})
-	if err == nil && !p.Strip && !p.sdist() && !strings.HasSuffix(p.Filename, "-none-any.whl") {
-		err = s.loadable(ctx, p, key, tree)
-	}
 	if err != nil {
 		return Package{}, err
 	}
@@ -59,6 +62,7 @@ func (s *session) unpack(ctx context.Context, p pin) (Package, error) {
 }
 
 func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
+	defer trace.Begin("unpack " + p.Filename)()
 	s.progress(runners.Progress{Phase: "unpack", Item: p.Filename})
 	f, err := os.Open(path)
 	if err != nil {
@@ -92,12 +96,15 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 // loadable checks, once, that a wheel with libraries has one that can be loaded: some may
 // be unusable here (tests, alternatives). A wheel without one is refused, unless it works
 // without. What its own modules import is compiled for this, and more if that fails.
-func (s *session) loadable(ctx context.Context, p pin, key, tree string) error {
+func (s *session) loadable(ctx context.Context, p pin, tree string) error {
+	if p.Strip || p.sdist() || strings.HasSuffix(p.Filename, "-none-any.whl") {
+		return nil
+	}
 	version, err := s.trusted.LibraryVersion()
 	if err != nil {
 		return err
 	}
-	_, err = s.cache.File(ctx, "wheel-code", key+" "+version, func(context.Context, io.Writer) error {
+	_, err = s.cache.File(ctx, "wheel-code", p.treeKey()+" "+version, func(context.Context, io.Writer) error {
 		all, err := libraries(tree)
 		if err != nil {
 			return fmt.Errorf("list libraries of %s: %w", p.Filename, err)
