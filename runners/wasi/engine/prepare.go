@@ -117,15 +117,12 @@ func Build(ctx context.Context, dir string) error {
 // have no names.
 func exporting(wasm []byte, functions map[string]uint32) ([]byte, error) {
 	m, err := wasmbin.Parse(wasm)
-	if err != nil || len(functions) == 0 {
-		return wasm, err
+	if err != nil {
+		return nil, err
 	}
-	out := slices.Clone(wasm[:8]) // magic and version
-	end := len(out)
+	begin := 8 // after magic and version
 	for _, s := range m.Sections {
-		if s.ID != wasmbin.SecExport {
-			out = append(out, wasm[end:s.End]...)
-		} else {
+		if s.ID == wasmbin.SecExport && len(functions) > 0 {
 			list := wasmbin.AppendU32(nil, uint32(len(m.Exports)+len(functions)))
 			for _, e := range m.Exports {
 				list = wasmbin.AppendExport(list, e.Name, e.Kind, e.Index)
@@ -133,11 +130,11 @@ func exporting(wasm []byte, functions map[string]uint32) ([]byte, error) {
 			for _, name := range slices.Sorted(maps.Keys(functions)) {
 				list = wasmbin.AppendExport(list, name, wasmbin.KindFunc, functions[name])
 			}
-			out = wasmbin.AppendSection(out, s.ID, list)
+			return slices.Concat(wasm[:begin], wasmbin.AppendSection(nil, s.ID, list), wasm[s.End:]), nil
 		}
-		end = s.End
+		begin = s.End
 	}
-	return out, nil
+	return wasm, nil
 }
 
 // rewritten returns a module as it is compiled.

@@ -15,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strings"
 
 	"coderunner/internal/lazyregexp"
@@ -85,11 +84,7 @@ func run(ctx context.Context, c *guest.Call) int {
 		}
 		f.Close()
 	case p.Code == "":
-		b, err := io.ReadAll(io.LimitReader(c.Stdin(ctx), maxInput))
-		if err != nil {
-			fmt.Fprintf(c.Stderr(ctx), "php: %v\n", err)
-			return 1
-		}
+		b, _ := io.ReadAll(io.LimitReader(c.Stdin(ctx), maxInput)) // what cannot be read is no program, as elsewhere
 		p.Code = string(b)
 	}
 	v := &vm{c: c}
@@ -120,9 +115,7 @@ func parse(args []string) (p program, ok bool) {
 		case a == "-r":
 			p.Code, p.Args = "<?php "+args[i+1], args[i+2:]
 			return p, true
-		case a == "-f":
-			p.File, p.Args = args[i+1], args[i+2:]
-			return p, true
+		case a == "-f": // the next one is the file in any case
 		case a == "--" || a == "-":
 			p.Args = args[i+1:]
 			return p, true
@@ -139,19 +132,16 @@ func parse(args []string) (p program, ok bool) {
 // uncaught matches what PHP says of an exception that nothing catches.
 var uncaught = lazyregexp.New(`(?s)^Uncaught ([\w\\]+)(?:: (.*?))? in [^\n]*:\d+\nStack trace:\n(.*)$`)
 
-// left is what prelude.php tells of a program that has ended.
-type left struct {
-	Fatal *struct {
-		Message string
-		Line    int
-		Parse   bool
-	}
-	Variables []runners.Variable
-}
-
 // report reads what a program leaves; it may have forged that.
 func (v *vm) report(text string, status int) {
-	var l left
+	var l struct {
+		Fatal *struct {
+			Message string
+			Line    int
+			Parse   bool
+		}
+		Variables []runners.Variable
+	}
 	if json.Unmarshal([]byte(text), &l) != nil {
 		return
 	}
@@ -166,6 +156,6 @@ func (v *vm) report(text string, status int) {
 		}
 	}
 	if !v.bailed {
-		v.c.Leave(v.Instance, nil, slices.Clip(l.Variables), status == 0)
+		v.c.Leave(v.Instance, nil, l.Variables, status == 0)
 	}
 }

@@ -43,21 +43,19 @@ type vm struct {
 func (v *vm) boot(in *engine.Instance) []byte {
 	v.Instance = in
 	v.Bare(arguments()...)
-	v.standardInput(v.c.FS().NewFile(memfs.NewInput(strings.NewReader(prelude)), abi.O_RDONLY, abi.S_IFIFO|0o400))
+	v.Replace(0, v.c.FS().NewFile(memfs.NewInput(strings.NewReader(prelude)), abi.O_RDONLY, abi.S_IFIFO|0o400))
 	err := engine.Guard(func() { v.Must("_start") })
-	if v.End(err).Trap != bailout {
-		engine.Stop(&engine.Unsupported{Text: "PHP cannot begin: " + v.End(err).Trap})
+	if end := v.End(err); end.Trap != bailout {
+		engine.Stop(&engine.Unsupported{Text: "PHP cannot begin: " + end.Trap})
 	}
 	v.Mem.PutUint32(current, 0)
 	stdin := v.c.File(0)
 	if stdin != nil {
 		stdin.Ref()
 	}
-	v.standardInput(stdin)
+	v.Replace(0, stdin)
 	return nil
 }
-
-func (v *vm) standardInput(f *memfs.File) { v.Replace(0, f) }
 
 // bailout is the trap that zend_bailout is.
 const bailout = "unreachable"
@@ -93,11 +91,7 @@ const sizeOfValue, isString = 16, 6
 
 // script runs a file where no function is, so that its variables are global ones.
 func (v *vm) script(name string) {
-	const (
-		handle     = 40 // bytes of zend_file_handle
-		filename   = 20 // where the name of its file is
-		asRequired = 8
-	)
+	const handle, filename, asRequired = 40, 20, 8 // the bytes of zend_file_handle, and where its name is
 	file := make([]byte, handle)
 	binary.LittleEndian.PutUint32(file[filename:], v.text(name).value)
 	v.bailed = true
