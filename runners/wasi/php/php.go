@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"coderunner/internal/lazyregexp"
@@ -35,21 +36,13 @@ var Language = guest.Language{
 //go:embed prelude.php
 var prelude string
 
-// settings make the CGI build what the command line's is. Its time limit is the machine's.
-var settings = []string{
-	"html_errors=0", "display_errors=1", "log_errors=0", "implicit_flush=1", "output_buffering=0",
-	"max_execution_time=0", "memory_limit=-1", "cgi.rfc2616_headers=0", "sys_temp_dir=/tmp",
-	"register_argc_argv=0", "variables_order=", // prelude.php fills $_SERVER and $_ENV
-	// it has others of these
-	"disable_functions=system,exec,shell_exec,passthru,popen,proc_open,getenv,putenv,register_shutdown_function",
-}
-
-func arguments(more ...string) []string {
-	args := []string{"php", "-q"}
-	for _, s := range settings {
-		args = append(args, "-d", s)
-	}
-	return append(args, more...)
+// command is the beginning of a command line, which makes the CGI build what the command line's
+// is. Its time limit is the machine's; prelude.php fills $_SERVER and $_ENV, and has others of
+// the functions.
+var command = []string{
+	"php", "-q", "-dhtml_errors=0", "-ddisplay_errors=1", "-dlog_errors=0", "-dimplicit_flush=1", "-doutput_buffering=0",
+	"-dmax_execution_time=0", "-dmemory_limit=-1", "-dcgi.rfc2616_headers=0", "-dsys_temp_dir=/tmp", "-dregister_argc_argv=0", "-dvariables_order=",
+	"-ddisable_functions=system,exec,shell_exec,passthru,popen,proc_open,getenv,putenv,register_shutdown_function",
 }
 
 // program is a command line, as prelude.php reads it.
@@ -67,7 +60,7 @@ type program struct {
 func run(ctx context.Context, c *guest.Call) int {
 	p, ok := parse(c.Args[1:])
 	if !ok { // what tells of PHP or of a file, and runs nothing
-		c.Args = arguments(c.Args[1:]...)
+		c.Args = slices.Concat(command, c.Args[1:])
 		end, err := engine.Main(ctx, c.Process, c.Code)
 		return c.Ended(ctx, "php", end, err)
 	}

@@ -42,7 +42,7 @@ type vm struct {
 // boot begins PHP, which reads prelude.php on standard input.
 func (v *vm) boot(in *engine.Instance) []byte {
 	v.Instance = in
-	v.Bare(arguments()...)
+	v.Bare(command...)
 	v.Replace(0, v.c.FS().NewFile(memfs.NewInput(strings.NewReader(prelude)), abi.O_RDONLY, abi.S_IFIFO|0o400))
 	err := engine.Guard(func() { v.Must("_start") })
 	if end := v.End(err); end.Trap != bailout {
