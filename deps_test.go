@@ -182,7 +182,7 @@ const imports = `
 	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 runners runners/wasi/engine
 	runners/wasi/module: internal/machine/abi internal/machine/kernel runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/perl: internal/lazyregexp internal/machine/abi internal/machine/memfs internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
-	runners/wasi/php: internal/machine/memfs internal/versions runners runners/wasi/engine runners/wasi/guest
+	runners/wasi/php: internal/lazyregexp internal/machine/abi internal/machine/memfs internal/versions runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/quickjs: internal/machine/abi internal/preview1 internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/ruby: internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/sql: internal/machine/memfs runners runners/wasi/guest

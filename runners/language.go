@@ -179,6 +179,9 @@ func Detect(code string) Language {
 			return l
 		}
 	}
+	if strings.HasPrefix(strings.TrimSpace(code), "<?php") {
+		return PHP
+	}
 	text := literals.ReplaceAllStringFunc(code, func(s string) string {
 		return s[:1] + strings.Repeat("\n", strings.Count(s, "\n")) + s[:1]
 	})

@@ -26,6 +26,7 @@ func TestParseLanguage(t *testing.T) {
 func TestDetect(t *testing.T) {
 	for code, want := range map[string]Language{
 		"": "", "1 + 1": "", "x": "", `"abc"`: "", "# only a comment": "",
+		"\n<?php\nimport_it();\nprint(1)":              PHP,
 		"print('hi')":                                  Python,
 		"import json":                                  Python,
 		"[x * 2 for x in range(3)]":                    Python,

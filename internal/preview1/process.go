@@ -109,8 +109,8 @@ func (p *Process) Dirs() (names []string) {
 	return names
 }
 
-// Bare has the module find neither arguments nor an environment.
-func (p *Process) Bare() { p.args, p.env = nil, nil }
+// Bare has the module find no environment, and no arguments but these.
+func (p *Process) Bare(args ...string) { p.args, p.env = args, nil }
 
 // Clock returns what the monotonic clock shows; Advance has it show at least t.
 func (p *Process) Clock() time.Duration { return time.Since(p.zero) + p.ahead }

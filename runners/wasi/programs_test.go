@@ -110,6 +110,9 @@ file_put_contents("out.txt", "kept"); echo file_get_contents("out.txt"), "\n";`,
 	{name: "exception", lang: runners.PHP, code: "<?php\nfunction f($x) { throw new RuntimeException(\"bad $x\"); }\nf(3);", status: runners.Failed, exit: 255, kind: "RuntimeException", message: "bad 3", line: 2,
 		stdout: "\nFatal error: Uncaught RuntimeException: bad 3 in /home/user/main.php:2\nStack trace:\n#0 /home/user/main.php(3): f(3)\n#1 {main}\n  thrown in /home/user/main.php on line 2\n"},
 	{name: "syntax", lang: runners.PHP, code: "<?php\n$x = ;", status: runners.Failed, exit: 255, kind: "ParseError", line: 2, stdout: "\nParse error: syntax error, unexpected token \";\" in /home/user/main.php on line 2\n"},
+	{name: "fatal", lang: runners.PHP, code: "<?php\nregister_shutdown_function(fn() => print('end'));\nset_exception_handler(fn($e) => exit(3));\neval('function f() {} function f() {}');", status: runners.Failed, exit: 255, kind: "FatalError", message: "Cannot redeclare f()", line: 1,
+		stdout: "\nFatal error: Cannot redeclare f() (previously declared in /home/user/main.php(4) : eval()'d code:1) in /home/user/main.php(4) : eval()'d code on line 1\nend"},
+	{name: "ends", lang: runners.PHP, code: "#!/usr/bin/php\n<?php declare(strict_types=1);\nset_exception_handler(fn($e) => print(__LINE__ . get_class($e)));\nregister_shutdown_function(function () { echo 1; register_shutdown_function(function () { echo 2; exit(4); }); });\n$o = new class { function __destruct() { echo 'gone'; } };\nob_start(); echo 'buffered'; throw new LogicException();", status: runners.Failed, exit: 4, stdout: "buffered3LogicException12gone"},
 	{name: "settings", lang: runners.PHP, code: "<?php ini_set('memory_limit', '-1'); $a = []; while (true) $a[] = str_repeat('x', 1 << 20);", status: runners.OutOfMemory, exit: 137},
 	{name: "endless", lang: runners.PHP, code: "<?php set_time_limit(0); while (true);", limits: runners.Limits{Timeout: time.Second}, status: runners.TimedOut, exit: 137},
 	{name: "elsewhere", lang: runners.PHP, code: "<?php echo @file_get_contents('phar:///etc/shadow'), @dl('x.so') ? 1 : 0, shell_exec('echo on');", stdout: "0on\n"},
@@ -229,12 +232,12 @@ func TestStarted(t *testing.T) {
 	}
 	rs := newRunners(t)
 	for _, p := range []program{
-		{lang: runners.Ruby, stdin: "typed\n", code: "Dir.mkdir 'd'; ENV['X'] = 'y'\nputs `echo $X; cat`\np system('cd d && echo in $(basename $PWD) >&2; exit 3'), system('echo', \"a  b'c\", '$X'), system('gone-command'), system('pwd', chdir: 'd')\nbegin; fork; rescue NotImplementedError => e; puts e.message; end\nexec 'exit 4'",
-			stdout: "y\ntyped\na  b'c $X\n/home/user/d\nfalse\ntrue\nnil\ntrue\nfork starts a process that runs beside this one, which Ruby in WebAssembly cannot; system and backticks wait for one\n", stderr: "in d\n", status: runners.Failed, exit: 4},
+		{lang: runners.Ruby, stdin: "typed\n", code: "Dir.mkdir 'd'; ENV['X'] = 'y'\nputs `echo $X; cat; exit 2`, $?.exitstatus, $?.success?\np system('cd d && echo in $(basename $PWD) >&2; exit 3'), system('echo', \"a  b'c\", '$X'), system('gone-command'), system('pwd', chdir: 'd')\nbegin; fork; rescue NotImplementedError => e; puts e.message; end\nexec 'exit 4'",
+			stdout: "y\ntyped\n2\nfalse\na  b'c $X\n/home/user/d\nfalse\ntrue\nnil\ntrue\nfork starts a process that runs beside this one, which Ruby in WebAssembly cannot; system and backticks wait for one\n", stderr: "in d\n", status: runners.Failed, exit: 4},
 		{lang: runners.Perl, stdin: "typed\n", code: "mkdir 'd'; chdir 'd'; $ENV{X} = 'y'; print 'first '; my @l = `echo \\$X; cat; exit 2`; print @l, $? >> 8, qq(\\n);\nprint system('basename $PWD; exit 3') >> 8, qq(\\n); system 'echo', q(a  b'c), '$X'; exec 'exit 4'",
 			stdout: "first y\ntyped\n2\nd\n3\na  b'c $X\n", status: runners.Failed, exit: 4},
-		{lang: runners.PHP, stdin: "typed\n", code: "<?php mkdir('d'); chdir('d'); echo `cat`; $last = exec('echo 1; echo 2; exit 3', $lines, $status);\necho json_encode([$last, $lines, $status, system('basename $PWD')]), \"\\n\";\ntry { proc_open('x', [], $p); } catch (Error $e) { echo $e->getLine(), ' ', $e->getMessage(); exit(3); }",
-			stdout: "typed\nd\n[\"2\",[\"1\",\"2\"],3,\"d\"]\n3 proc_open() starts a process that runs beside this one, which PHP in WebAssembly cannot; shell_exec() waits for one", status: runners.Failed, exit: 3},
+		{lang: runners.PHP, stdin: "typed\n", code: "<?php mkdir('d'); chdir('d'); putenv('X=y'); echo `cat; echo \\$X`; $last = exec('echo 1; echo 2; exit 3', $lines, $status);\necho json_encode([$last, $lines, $status, system('basename $PWD')]), \"\\n\";\ntry { proc_open('x', [], $p); } catch (Error $e) { echo $e->getLine(), ' ', $e->getMessage(); exit(3); }",
+			stdout: "typed\ny\nd\n[\"2\",[\"1\",\"2\"],3,\"d\"]\n3 proc_open() starts a process that runs beside this one, which PHP in WebAssembly cannot; shell_exec() waits for one", status: runners.Failed, exit: 3},
 	} {
 		t.Run(string(p.lang), func(t *testing.T) { p.run(t, rs) })
 	}
@@ -276,7 +279,7 @@ func TestSessions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		lang  runners.Language
-		steps []string // program, what it prints, and the variables that are left
+		steps []string // program, what it prints, and the variables that are left; none: nothing is kept
 	}{
 		{runners.Ruby, []string{
 			"x = [1, 2]\ndef twice(n) = 2 * n\nclass Box; attr_accessor :v; end\n$b = Box.new; $b.v = 7; puts x.size", "2\n", "x Array, $b Box, twice method, Box Class",
@@ -287,6 +290,13 @@ func TestSessions(t *testing.T) {
 			"let x = [1, 2]; function twice(n) { return 2 * n } class Box { v = 7 } var box = new Box(); print(x.length)", "2\n", "twice function, box object",
 			"x.push(3); print(twice(x[2]), box.v, new Box().v, scriptArgs.length); throw 1", "6 7 7 1\n", "twice function, box object",
 			"print(x, await Promise.resolve(4))", "[ 1, 2, 3 ] 4\n", "twice function, box object",
+		}},
+		{runners.PHP, []string{
+			"<?php $x = [1, 2]; function twice($n) { return 2 * $n; } class Box { public $v = 7; function __destruct() { echo 'gone'; } } $b = new Box; define('K', 3);\nregister_shutdown_function(function () { echo ' end'; }); ob_start(); echo count($x);", "2 end", "$x array, $b Box, twice function, Box class",
+			"<?php $x[] = 3; $f = fopen('kept', 'w'); fwrite($f, 'text'); echo twice($x[2]), $b->v, K, count($argv); throw new Exception('no');", "6731\nFatal error: Uncaught Exception: no in /home/user/main.php:1\nStack trace:\n#0 {main}\n  thrown in /home/user/main.php on line 1\n", "$x array, $b Box, $f resource (closed), twice function, Box class",
+			"<?php fprintf(STDOUT, '%s', json_encode([$x, stream_get_contents(STDIN)])); (function () { exit(2); })();", "[[1,2,3],\"\"]", "$x array, $b Box, $f resource (closed), twice function, Box class",
+			"<?php $x = 'lost'; trigger_error('it', E_USER_ERROR);", "\nFatal error: it in /home/user/main.php on line 1\n", "",
+			"<?php unset($b); function twice2() {} echo $x[2];", "gone3", "$x array, $f resource (closed), twice function, twice2 function, Box class",
 		}},
 	} {
 		t.Run(string(c.lang), func(t *testing.T) {
@@ -301,7 +311,7 @@ func TestSessions(t *testing.T) {
 					Key: "key", Before: before, Save: dir, Saved: func() (map[string]string, error) { return saved, nil },
 					Leave: func(fs.FS, runners.File) (runners.Left, error) { return runners.Left{}, nil },
 				}})
-				if err != nil || o.Stdout != c.steps[1] || o.Continued == nil || !o.Continued.Kept || (before != "") != (o.Continued.Origin == runners.OriginRestored) {
+				if err != nil || o.Stdout != c.steps[1] || o.Continued == nil || o.Continued.Kept != (c.steps[2] != "") || (before != "") != (o.Continued.Origin == runners.OriginRestored) {
 					t.Fatalf("%s: %+v, %+v, %v", c.steps[0], o, o.Continued, err)
 				}
 				var left []string
@@ -311,7 +321,9 @@ func TestSessions(t *testing.T) {
 				if got := strings.Join(left, ", "); got != c.steps[2] {
 					t.Errorf("%s: it leaves %s", c.steps[0], got)
 				}
-				saved, before = map[string]string{"memory": filepath.Join(dir, "memory")}, "1"
+				if o.Continued.Kept {
+					saved, before = map[string]string{"memory": filepath.Join(dir, "memory")}, "1"
+				}
 			}
 		})
 	}

@@ -50,6 +50,7 @@ type Module struct {
 	Imports func() hostfn.Table // besides WASI's; nil: none
 	Absent  string              // what a program is told that needs an import which is in no table
 	Archive string              // a tar archive of the package, which Code.Files has; "": none
+	Exports map[string]uint32   // functions of the file that it does not export, by their numbers
 }
 
 // Config configures an [Engine].
@@ -230,7 +231,11 @@ func (e *Engine) asking(ctx context.Context, name string, get func() error) erro
 // key changes whenever the module is compiled to something else. What is before "@" is what
 // the cache takes for one runtime, whose versions replace one another.
 func (m *Module) key() string {
-	return fmt.Sprintf("%s@wasi 5 %s %s rewrite %s table %d", m.Name, m.Package().Integrity, m.File, rewrite.Version, maxTable)
+	key := fmt.Sprintf("%s@wasi 5 %s %s rewrite %s table %d", m.Name, m.Package().Integrity, m.File, rewrite.Version, maxTable)
+	if m.Exports != nil {
+		key += fmt.Sprint(" exports ", m.Exports)
+	}
+	return key
 }
 
 // fetched returns the path of a file of the module's package.
@@ -250,7 +255,11 @@ func (e *Engine) read(ctx context.Context, m *Module, progress runners.ProgressF
 	if err != nil {
 		return nil, err
 	}
-	return os.ReadFile(name)
+	wasm, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return exporting(wasm, m.Exports)
 }
 
 // Close frees the modules. Nothing may run.

@@ -102,14 +102,32 @@ func (in *Instance) restore(i *image) error {
 // rest returns what the instance is besides its memory.
 func (in *Instance) rest(state []byte) (r rest, err error) {
 	r = rest{Size: in.memory.Committed(), Dirs: in.dirs, Clock: in.Clock(), State: state}
-	for _, name := range in.code.globals {
-		g := in.mod.ExportedGlobal(name)
-		if g == nil {
-			return r, fmt.Errorf("the module has no global %s", name)
-		}
-		r.Globals = append(r.Globals, g.Get())
+	if r.Globals = in.globals(); len(r.Globals) != len(in.code.globals) {
+		return r, fmt.Errorf("the module has not all of the globals %s", in.code.globals)
 	}
 	return r, nil
+}
+
+// globals returns the values of the module's mutable globals; setGlobals sets them, and reports
+// whether there are so many.
+func (in *Instance) globals() (values []uint64) {
+	for _, name := range in.code.globals {
+		if g := in.mod.ExportedGlobal(name); g != nil {
+			values = append(values, g.Get())
+		}
+	}
+	return values
+}
+
+func (in *Instance) setGlobals(values []uint64) bool {
+	for n, name := range in.code.globals {
+		g, ok := in.mod.ExportedGlobal(name).(api.MutableGlobal)
+		if !ok || n >= len(values) {
+			return false
+		}
+		g.Set(values[n])
+	}
+	return true
 }
 
 // become makes the instance what rest has returned of another, but for the memory's contents.
@@ -120,12 +138,8 @@ func (in *Instance) become(r *rest) error {
 		}
 	}
 	in.Advance(r.Clock)
-	for n, name := range in.code.globals {
-		g, ok := in.mod.ExportedGlobal(name).(api.MutableGlobal)
-		if !ok || n >= len(r.Globals) {
-			return fmt.Errorf("the module has no mutable global %s", name)
-		}
-		g.Set(r.Globals[n])
+	if !in.setGlobals(r.Globals) {
+		return fmt.Errorf("the module has other globals than %s", in.code.globals)
 	}
 	return nil
 }

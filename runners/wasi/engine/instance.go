@@ -153,6 +153,17 @@ func Guard(f func()) (err error) {
 	return nil
 }
 
+// Catch is Guard for functions of C that would leave by longjmp and trap instead: the module's
+// globals, of which one is the top of C's stack, are then what they were.
+func (in *Instance) Catch(f func()) error {
+	before := in.globals()
+	err := Guard(f)
+	if err != nil {
+		in.setGlobals(before)
+	}
+	return err
+}
+
 // Must is Call, but ends with Stop what fails. Of the arguments, texts are in the module's
 // memory while the function runs, with a NUL behind them; others are numbers.
 func (in *Instance) Must(name string, args ...any) uint32 {

@@ -1,10 +1,11 @@
 // Package php runs PHP, by the CGI build of its interpreter, which prelude.php makes the
-// command line's: the standard streams, the working directory, errors as text.
+// command line's: the standard streams, the working directory, errors as text. zend.go calls
+// what the build does not export, so that it begins once and runs program after program.
 //
 // # Limits
 //
 // Of the options -r, -f, -d, -l, -v, -i and -m. Processes are started by prelude.php, one at a
-// time. There are no sockets and no extensions to load.
+// time. There are no sockets and no extensions to load. A fatal error leaves nothing in a session.
 package php
 
 import (
@@ -12,12 +13,13 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"strings"
 
 	"coderunner/internal/lazyregexp"
-	"coderunner/internal/machine/memfs"
+	"coderunner/internal/machine/abi"
 	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
@@ -27,110 +29,126 @@ import (
 // Language is the row.
 var Language = guest.Language{
 	Name: runners.PHP, Version: versions.PHPVersion, File: "main.php", Commands: []string{"php", "php-cgi"},
-	Module: &engine.Module{Name: "php", Package: versions.PHP, File: versions.PHPModule},
-	Run:    run, Starts: true, Explain: explain,
+	Module: &engine.Module{Name: "php", Package: versions.PHP, File: versions.PHPModule, Exports: functions},
+	Run:    run, Starts: true,
 }
 
 //go:embed prelude.php
 var prelude string
 
-const (
-	report    = "/tmp/.php-error.json" // what ended a run's program
-	maxReport = 64 << 10
-)
+// command is the beginning of a command line, which makes the CGI build what the command line's
+// is. Its time limit is the machine's; prelude.php fills $_SERVER and $_ENV, and has others of
+// the functions.
+var command = []string{
+	"php", "-q", "-dhtml_errors=0", "-ddisplay_errors=1", "-dlog_errors=0", "-dimplicit_flush=1", "-doutput_buffering=0",
+	"-dmax_execution_time=0", "-dmemory_limit=-1", "-dcgi.rfc2616_headers=0", "-dsys_temp_dir=/tmp", "-dregister_argc_argv=0", "-dvariables_order=",
+	"-ddisable_functions=system,exec,shell_exec,passthru,popen,proc_open,getenv,putenv,register_shutdown_function",
+}
 
-// settings make the CGI build what the command line's is. Its time limit is the machine's.
-var settings = []string{
-	"html_errors=0", "display_errors=1", "log_errors=0", "implicit_flush=1", "output_buffering=0",
-	"max_execution_time=0", "memory_limit=-1", "register_argc_argv=1", "cgi.rfc2616_headers=0",
-	"disable_functions=system,exec,shell_exec,passthru,popen,proc_open", // prelude.php has others
+// program is a command line, as prelude.php reads it.
+type program struct {
+	File    string            `json:"file"` // absolute; "": Code
+	Code    string            `json:"code"`
+	Name    string            `json:"name"` // as it was called
+	Args    []string          `json:"args"`
+	Dir     string            `json:"dir"`
+	Env     []string          `json:"env"`
+	INI     map[string]string `json:"ini"`
+	Session bool              `json:"session"`
 }
 
 func run(ctx context.Context, c *guest.Call) int {
-	prelude, code := fmt.Sprintf("/tmp/.php-%d.php", c.PID()), fmt.Sprintf("/tmp/.php-r-%d.php", c.PID())
-	defer func() {
-		_ = c.FS().Unlink(nil, prelude) // they may not be there
-		_ = c.FS().Unlink(nil, code)
-	}()
-	args := []string{"php", "-q", "-d", "auto_prepend_file=" + prelude}
-	for _, s := range settings {
-		args = append(args, "-d", s)
+	p, ok := parse(c.Args[1:])
+	if !ok { // what tells of PHP or of a file, and runs nothing
+		c.Args = slices.Concat(command, c.Args[1:])
+		end, err := engine.Main(ctx, c.Process, c.Code)
+		return c.Ended(ctx, "php", end, err)
 	}
-	rest := slices.Clone(c.Args[1:])
-	name := ""
-	var err error
-	if at := program(rest); at > 0 && rest[at-1] == "-r" { // which CGI has not
-		err = c.FS().WriteFile(code, []byte("<?php "+rest[at]), 0o600)
-		rest, name = slices.Concat(rest[:at-1], []string{code}, rest[at+1:]), "Standard input code"
-	} else if at >= 0 {
-		if name = rest[at]; !path.IsAbs(name) {
-			rest[at] = path.Join(c.Dir, name)
+	p.Dir, p.Env, p.Session = c.Dir, c.Env, c.Goes()
+	switch {
+	case p.File != "":
+		if p.Name = p.File; !path.IsAbs(p.File) {
+			p.File = path.Join(c.Dir, p.File)
 		}
+		f, errno := c.Open(ctx, p.File, abi.O_RDONLY, 0)
+		if errno != abi.OK {
+			fmt.Fprintln(c.Stdout(ctx), "Could not open input file:", p.Name)
+			return 1
+		}
+		f.Close()
+	case p.Code == "":
+		b, _ := io.ReadAll(io.LimitReader(c.Stdin(ctx), maxInput)) // what cannot be read is no program, as elsewhere
+		p.Code = string(b)
 	}
-	if err == nil {
-		err = writePrelude(c, prelude, name)
-	}
-	if err != nil {
-		fmt.Fprintf(c.Stderr(ctx), "php: %v\n", err)
-		return 1
-	}
-	c.Args = append(args, rest...)
-	end, err := engine.Main(ctx, c.Process, c.Code)
-	return c.Ended(ctx, "php", end, err)
+	v := &vm{c: c}
+	return c.Interpret(ctx, "php", v.boot, func(in *engine.Instance, _ []byte) int {
+		v.Instance = in
+		return v.main(p)
+	})
 }
 
-// program returns the index of the program's file, or of the code of -r; -1: there is none.
-func program(args []string) int {
+// maxInput bounds a program on standard input, in bytes.
+const maxInput = 64 << 20
+
+// parse reads a command line that runs a program.
+func parse(args []string) (p program, ok bool) {
+	p = program{INI: map[string]string{}, Name: "Standard input code"}
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
-		case a == "-d" || a == "-c" || a == "-z":
+		case (a == "-d" || a == "-r" || a == "-f") && i+1 == len(args):
+			return p, false
+		case a == "-d":
 			i++
-		case a == "-r" || a == "-f":
-			if i+1 < len(args) {
-				return i + 1
+			name, value, given := strings.Cut(args[i], "=")
+			if !given {
+				value = "1"
 			}
+			p.INI[name] = value
+		case a == "-q" || a == "-n" || a == "-C":
+		case a == "-r":
+			p.Code, p.Args = "<?php "+args[i+1], args[i+2:]
+			return p, true
+		case a == "-f": // the next one is the file in any case
 		case a == "--" || a == "-":
-			return -1
-		case !strings.HasPrefix(a, "-"):
-			return i
+			p.Args = args[i+1:]
+			return p, true
+		case strings.HasPrefix(a, "-"):
+			return p, false
+		default:
+			p.File, p.Args = a, args[i+1:]
+			return p, true
 		}
 	}
-	return -1
-}
-
-// writePrelude writes what PHP runs before a program, whose name in $argv is name.
-func writePrelude(c *guest.Call, at, name string) error {
-	told := ""
-	if c.Report != nil {
-		told = report
-	}
-	values, err := json.Marshal([]string{c.Dir, name, told})
-	if err != nil {
-		return err
-	}
-	quoted := strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(string(values))
-	return c.FS().WriteFile(at, []byte(strings.Replace(prelude, "$SETTINGS", quoted, 1)), 0o600)
+	return p, true
 }
 
 // uncaught matches what PHP says of an exception that nothing catches.
 var uncaught = lazyregexp.New(`(?s)^Uncaught ([\w\\]+)(?:: (.*?))? in [^\n]*:\d+\nStack trace:\n(.*)$`)
 
-// explain reads what ended the program.
-func explain(o *runners.Outcome, fsys *memfs.FS, r *guest.Report) {
-	b, err := fsys.ReadFile(report)
-	var e struct {
-		Message string
-		Line    int
-		Parse   bool
+// report reads what a program leaves; it may have forged that.
+func (v *vm) report(text string, status int) {
+	var l struct {
+		Fatal *struct {
+			Message string
+			Line    int
+			Parse   bool
+		}
+		Variables []runners.Variable
 	}
-	if err != nil || len(b) > maxReport || json.Unmarshal(b, &e) != nil {
+	if json.Unmarshal([]byte(text), &l) != nil {
 		return
 	}
-	r.Memory = strings.HasPrefix(e.Message, "Out of memory")
-	r.Error = &runners.Error{Type: "FatalError", Message: e.Message, Line: max(0, e.Line), Shown: true}
-	if m := uncaught.FindStringSubmatch(e.Message); m != nil {
-		r.Error.Type, r.Error.Message, r.Error.Traceback = m[1], m[2], e.Message
-	} else if e.Parse {
-		r.Error.Type = "ParseError"
+	r := v.c.Report
+	if e := l.Fatal; e != nil {
+		r.Memory = strings.HasPrefix(e.Message, "Out of memory")
+		r.Error = &runners.Error{Type: "FatalError", Message: e.Message, Line: max(0, e.Line), Shown: true}
+		if m := uncaught.FindStringSubmatch(e.Message); m != nil {
+			r.Error.Type, r.Error.Message, r.Error.Traceback = m[1], m[2], e.Message
+		} else if e.Parse {
+			r.Error.Type = "ParseError"
+		}
+	}
+	if !v.bailed {
+		v.c.Leave(v.Instance, nil, l.Variables, status == 0)
 	}
 }

@@ -163,8 +163,21 @@ module CodeRunner
     File.open("/dev/process", "r+b") do |f|
       f.sync = true
       f.write([mode, File.expand_path(dir), command, *ENV.to_h.merge(env).reject { |_, v| v.nil? }.map { |k, v| "#{k}=#{v}" }].join("\0"))
-      [f.gets.to_i, f.read.force_encoding("UTF-8")]
+      $coderunner_status = Status.new(f.gets.to_i)
+      [$coderunner_status.exitstatus, f.read.force_encoding("UTF-8")]
     end
+  end
+
+  # What $? is, whose own class only a system call makes.
+  Status = Struct.new(:exitstatus) do
+    def to_i = exitstatus << 8
+    def success? = exitstatus == 0
+    def exited? = true
+    def signaled? = false
+    def pid = 0
+    def ==(other) = to_i == other.to_i
+    def to_s = "pid #{pid} exit #{exitstatus}"
+    def inspect = "#<Process::Status: #{self}>"
   end
 end
 
@@ -189,5 +202,7 @@ module Kernel
 end
 
 %i[fork spawn].each { |name| Process.define_singleton_method(name) { |*| Kernel.instance_method(name).bind_call(self) } }
+alias $? $coderunner_status
+Process.define_singleton_method(:last_status) { $? }
 $stdout.sync = true unless $stdout.sync
 CodeRunner.begun
