@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
-	"sync"
 	"time"
 
 	"coderunner/internal/machine/abi"
@@ -83,9 +83,6 @@ const (
 	soonWritten = 256 << 10
 )
 
-// patches has buffers for patches, which are as large again at the next call.
-var patches sync.Pool // of *[]byte
-
 // layer is what a layer has, mapped from its file.
 type layer struct {
 	snapshot.Layer
@@ -126,8 +123,8 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *sus
 	written, err := in.memory.Written()
 	if err != nil {
 		all := []snapshot.Extent{{Offset: 0, Length: uint64(len(memory))}}
-		patch := snapshot.AppendPatch(nil, memory, contents, all, snapshot.Layer{})
-		return errors.Join(snapshot.WritePatch(f, patch, uint64(len(memory)), s), in.dropLayer())
+		size := snapshot.PatchSize(memory, contents, all, snapshot.Layer{}, math.MaxUint64)
+		return errors.Join(snapshot.WritePatch(f, memory, contents, all, snapshot.Layer{}, size, s), in.dropLayer())
 	}
 	var where []snapshot.Extent
 	for _, r := range append(written, in.remapped...) {
@@ -141,22 +138,20 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *sus
 	if in.layer != nil {
 		below = in.layer.Layer
 	}
-	buffer, _ := patches.Get().(*[]byte)
-	if buffer == nil {
-		buffer = new([]byte)
+	most := uint64(math.MaxUint64)
+	if l.layer != nil {
+		most = max(maxRepeated+soonWritten, total(below.Extents)/2) - soonWritten
 	}
-	defer patches.Put(buffer)
-	*buffer = snapshot.AppendPatch((*buffer)[:0], memory, contents, where, below)
-	patch := *buffer
-	if in.layer != nil && l.lost || l.layer != nil && uint64(len(patch)) > max(maxRepeated+soonWritten, total(below.Extents)/2)-soonWritten {
+	size := snapshot.PatchSize(memory, contents, where, below, most)
+	if in.layer != nil && l.lost || size > most {
 		where = append(where, below.Extents...)
 		sortExtents(where)
 		if err := in.writeLayer(l.layer, memory, contents, where, s); err != nil {
 			return err
 		}
-		patch = nil // the layer has it
+		where, size = nil, 0 // the layer has it
 	}
-	return snapshot.WritePatch(f, patch, uint64(len(memory)), s)
+	return snapshot.WritePatch(f, memory, contents, where, below, size, s)
 }
 
 // writeLayer writes what differs from the base and maps it: what is written to from

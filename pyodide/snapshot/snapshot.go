@@ -25,6 +25,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -93,42 +94,59 @@ func WriteDelta(f *os.File, memory, base []byte, where []Extent, s State) (State
 	return s, store(f, memory, s)
 }
 
-// AppendPatch appends the words that differ in memory from layer, if that has them, or else
-// from base, as for WriteDelta: runs of words, each with its distance from the end of the run
-// before and its length, as varints.
-func AppendPatch(patch, memory, base []byte, where []Extent, layer Layer) []byte {
-	last := uint64(0)
-	for at, was := range changed(memory, base, where, layer) {
-		now := memory[at:][:len(was)]
-		differs := func(i int) bool { return [word]byte(now[i:]) != [word]byte(was[i:]) }
-		for i := 0; i < len(now); i += word {
-			begin := i
-			for i < len(now) && differs(i) {
-				i += word
+// runs yields the runs of words that differ in memory from layer, if that has them, or else
+// from base, as for WriteDelta, each after its distance from the end of the one before.
+func runs(memory, base []byte, where []Extent, layer Layer) iter.Seq2[uint64, []byte] {
+	return func(yield func(gap uint64, run []byte) bool) {
+		last := uint64(0)
+		for at, was := range changed(memory, base, where, layer) {
+			now := memory[at:][:len(was)]
+			differs := func(i int) bool { return [word]byte(now[i:]) != [word]byte(was[i:]) }
+			for i := 0; i < len(now); i += word {
+				begin := i
+				for i < len(now) && differs(i) {
+					i += word
+				}
+				if i == begin {
+					continue
+				}
+				if !yield(at+uint64(begin)-last, now[begin:i]) {
+					return
+				}
+				last = at + uint64(i)
 			}
-			if i == begin {
-				continue
-			}
-			patch = binary.AppendUvarint(patch, at+uint64(begin)-last)
-			patch = binary.AppendUvarint(patch, uint64(i-begin))
-			patch = append(patch, now[begin:i]...)
-			last = at + uint64(i)
 		}
 	}
-	return patch
 }
 
-// WritePatch writes what [AppendPatch] returned for a memory of size bytes.
-func WritePatch(f *os.File, patch []byte, size uint64, s State) error {
-	s.Memory, s.Delta, s.Extents, s.Patch = size, true, nil, int64(len(patch))
+// PatchSize returns the length of the patch that WritePatch writes, in bytes, or of a part of
+// it that is longer than most.
+func PatchSize(memory, base []byte, where []Extent, layer Layer, most uint64) (size uint64) {
+	var b []byte
+	for gap, run := range runs(memory, base, where, layer) {
+		b = binary.AppendUvarint(binary.AppendUvarint(b[:0], gap), uint64(len(run)))
+		if size += uint64(len(b) + len(run)); size > most {
+			break
+		}
+	}
+	return size
+}
+
+// WritePatch writes a patch of size bytes, as PatchSize has told: the runs of words that differ,
+// each after its distance from the one before and its length, as varints.
+func WritePatch(f *os.File, memory, base []byte, where []Extent, layer Layer, size uint64, s State) error {
+	s.Memory, s.Delta, s.Extents, s.Patch = uint64(len(memory)), true, nil, int64(size)
 	head, err := s.head()
-	if err == nil {
-		_, err = f.WriteAt(head, 0)
-	}
-	if err == nil {
-		_, err = f.WriteAt(patch, int64(len(head)))
-	}
 	if err != nil {
+		return fmt.Errorf("write snapshot: %w", err)
+	}
+	w := bufio.NewWriterSize(io.NewOffsetWriter(f, 0), 64<<10)
+	_, _ = w.Write(head) // Flush has the error
+	for gap, run := range runs(memory, base, where, layer) {
+		_, _ = w.Write(binary.AppendUvarint(binary.AppendUvarint(w.AvailableBuffer(), gap), uint64(len(run))))
+		_, _ = w.Write(run)
+	}
+	if err := w.Flush(); err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
 	return nil
@@ -136,20 +154,27 @@ func WritePatch(f *os.File, patch []byte, size uint64, s State) error {
 
 // Apply changes memory, which has what is below the image, by its patch, if it is one.
 func (i *Image) Apply(memory []byte) error {
-	patch := make([]byte, i.Patch)
-	if _, err := i.File.ReadAt(patch, i.Base); err != nil {
-		return fmt.Errorf("read a patch: %w", err)
-	}
-	for at := uint64(0); len(patch) > 0; {
-		gap, n := binary.Uvarint(patch)
-		length, m := binary.Uvarint(patch[max(n, 0):])
-		if n <= 0 || m <= 0 || gap > i.Memory-at || length > i.Memory-at-gap || length > uint64(len(patch)-n-m) || at+gap+length > uint64(len(memory)) {
-			return fmt.Errorf("read a patch: its run after %d is out of place", at)
+	r := bufio.NewReaderSize(io.NewSectionReader(i.File, i.Base, i.Patch), 64<<10)
+	for at := uint64(0); ; {
+		gap, err := binary.ReadUvarint(r)
+		if err == io.EOF {
+			return nil
 		}
-		copy(memory[at+gap:], patch[n+m:][:length])
-		at, patch = at+gap+length, patch[n+m+int(length):]
+		var length uint64
+		if err == nil {
+			length, err = binary.ReadUvarint(r)
+		}
+		if err == nil && (gap > uint64(len(memory))-at || length > uint64(len(memory))-at-gap) {
+			err = errors.New("it is out of place")
+		}
+		if err == nil {
+			_, err = io.ReadFull(r, memory[at+gap:][:length])
+		}
+		if err != nil {
+			return fmt.Errorf("read a patch: its run after %d: %w", at, err)
+		}
+		at += gap + length
 	}
-	return nil
 }
 
 // head returns what is before the memory or the patch.

@@ -72,12 +72,7 @@ func TestPatch(t *testing.T) {
 	layer.Contents[0] = 7                                        // memory is as the base again
 	copy(layer.Contents[page:], memory[70*page:72*page])         // the layer has what memory has
 	copy(layer.Contents[3*page:], bytes.Repeat([]byte{8}, page)) // the base is as memory, the layer is not
-	patch := AppendPatch(nil, memory, base, where, layer)
-	if len(patch) < page || len(patch) > page+10*word {
-		t.Errorf("a patch of %d bytes", len(patch))
-	}
-	path := writePatch(t, patch, memory)
-	image, err := Open(path)
+	image, err := Open(writePatch(t, memory, base, where, layer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +89,14 @@ func TestPatch(t *testing.T) {
 	if !bytes.Equal(got, memory) || int64(image.Memory) != int64(len(memory)) {
 		t.Errorf("another memory of %d bytes", image.Memory)
 	}
-	if image, err = Open(writePatch(t, nil, memory)); err != nil {
+	size := uint64(image.Patch)
+	if size < page || size > page+10*word || PatchSize(memory, base, where, layer, size-1) < size {
+		t.Errorf("a patch of %d bytes", size)
+	}
+	if n := PatchSize(memory, base, where, layer, word); n <= word || n >= size {
+		t.Errorf("%d bytes, where more than %d are too many", n, word)
+	}
+	if image, err = Open(writePatch(t, memory, base, nil, layer)); err != nil {
 		t.Fatal(err)
 	}
 	if err := errors.Join(image.Apply(got), image.Close()); err != nil || !bytes.Equal(got, memory) {
@@ -104,7 +106,16 @@ func TestPatch(t *testing.T) {
 		"no length": {1}, "beyond the patch": {1, 2, 3}, "beyond the memory": append(binary.AppendUvarint(nil, uint64(len(memory))), 1, 0),
 		"a number without end": bytes.Repeat([]byte{0xff}, 20),
 	} {
-		image, err := Open(writePatch(t, bad, memory))
+		f := create(t)
+		state := State{Memory: uint64(len(memory)), Delta: true, Patch: int64(len(bad))}
+		head, err := state.head()
+		if err == nil {
+			_, err = f.Write(append(head, bad...))
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		image, err := Open(f.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,12 +126,18 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-func writePatch(t *testing.T, patch, memory []byte) string {
+func create(t *testing.T) *os.File {
 	f, err := os.Create(filepath.Join(t.TempDir(), "patch"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(WritePatch(f, patch, uint64(len(memory)), State{}), f.Close()); err != nil {
+	return f
+}
+
+func writePatch(t *testing.T, memory, base []byte, where []Extent, layer Layer) string {
+	f := create(t)
+	size := PatchSize(memory, base, where, layer, maxMemory)
+	if err := errors.Join(WritePatch(f, memory, base, where, layer, size, State{}), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return f.Name()
