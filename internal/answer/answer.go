@@ -1,5 +1,5 @@
-// Package answer makes an [runners.Outcome] what a client gets of it: structured
-// content, and a text for a model, both within the bounds that clients have.
+// Package answer turns an [runners.Outcome] into what a client gets: structured content, and
+// text for a model, both within the bounds that clients have.
 //
 // It knows no protocol: internal/server sends an answer, with its images and links. What
 // does not fit becomes a resource, which is the caller's to keep.

@@ -1,6 +1,6 @@
-// Package intercept stands between programs and chosen hosts: it ends the TLS of
-// their connections and begins its own, to put secrets into requests, to record
-// HTTP exchanges, and to answer from a recording without a network.
+// Package intercept stands between programs and chosen hosts: it terminates the TLS of their
+// connections and opens its own, to insert secrets into requests, to record HTTP exchanges,
+// and to answer from a recording without a network.
 //
 //	program ──TLS, our authority──> Interceptor ──TLS, the system's authorities──> host
 //	          placeholder                secret

@@ -1,6 +1,5 @@
-// Package session keeps named sessions on disk: for each a directory of files
-// that programs of all languages share, and what the interpreters of these
-// languages need to go on.
+// Package session keeps named sessions on disk: for each a directory of files that programs
+// of all languages share, and what the interpreters of these languages need to continue.
 //
 // It knows neither MCP nor a language: internal/server and the command line call
 // [Store.Run], which hands a [runners.Session] to whatever runs the program.

@@ -1,4 +1,4 @@
-// Package toolbox lets the guests of one run use its [runners.Tools]: programs of Python,
+// Package toolbox lets the guests of one run use its [runners.Tools]: programs in Python,
 // JavaScript and bash, each of which sends a [Query] in JSON and gets an answer in JSON.
 //
 // It knows no language and no policy: who implements runners.Tools decides what may be called.

@@ -1,5 +1,5 @@
-// Package netstack is the network of one program: sockets, a loopback that
-// exists only inside the run, and what lies outside by an interface.
+// Package netstack is the network of one program: sockets, a loopback that exists only
+// inside the run, and an interface to what lies outside.
 //
 // A [Stack] is shared by all processes of a program. Its loopback (127.0.0.0/8,
 // ::1, the unspecified addresses and the names of unix(7)) is memory: what

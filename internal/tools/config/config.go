@@ -1,5 +1,5 @@
 // Package config reads which servers have the tools that programs may call, and the policy
-// of these calls: from a file that is like those of MCP clients, or from a client's own.
+// for these calls: from a file like those of MCP clients, or from a client's own.
 //
 // It starts nothing. What is wrong with one server is kept with it, for whoever uses it; what
 // is wrong with the file or the policy is an error.

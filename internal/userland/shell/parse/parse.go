@@ -1,5 +1,5 @@
-// Package parse reads bash's language with mvdan.cc/sh's parser: texts in, trees and
-// errors in bash's words out. It knows no shell.
+// Package parse reads bash's language with mvdan.cc/sh's parser: text in, trees and errors
+// in bash's words out. It knows no shell.
 //
 // What that parser cannot read and bash can is rewritten to what it can (requote), and the
 // text parsed again behind the statements that ran already. Original undoes the rewriting

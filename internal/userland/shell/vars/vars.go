@@ -1,5 +1,5 @@
 // Package vars holds a shell's variables: their values, attributes, arrays and scopes, and
-// what they take of the program's memory. What an arithmetic expression is, a subscript
+// how much of the program's memory they take. What an arithmetic expression is, a subscript
 // or a computed variable, its Host knows.
 package vars
 
