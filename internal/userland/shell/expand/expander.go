@@ -1,6 +1,6 @@
 // Package expand expands words into fields: braces, tildes, parameters, commands,
-// arithmetic, splitting, file names and quotes. It runs nothing: what a command substitution
-// prints its Host knows.
+// arithmetic, splitting, file names and quotes. It runs nothing: its Host runs command
+// substitutions.
 package expand
 
 import (
