@@ -90,7 +90,7 @@ var guestModules = []struct{ name, file string }{
 	{"_coderunner_extras", "guest/extras.py"},
 	{"_coderunner_program", "guest/program.py"},
 	{"_coderunner_report", "guest/report.py"},
-	{"_coderunner_interpreter", "guest/interpreter.py"},
+	{"_coderunner_renew", "guest/renew.py"},
 	{"_coderunner", "guest/coderunner.py"},
 	{"_coderunner_posix", "guest/posix.py"},
 	{"_coderunner_signals", "guest/signals.py"},

@@ -9,7 +9,8 @@ import (
 	"coderunner/pyodide/snapshot"
 )
 
-// restore makes an instance of a snapshot.
+// restore makes an instance of a snapshot. It is like all others of that: guest/renew.py makes
+// what must differ between two programs, such as random numbers.
 func (r *compiled) restore(ctx context.Context, z *Snapshot, memory int64) (in *instance, err error) {
 	if in, err = r.instantiate(ctx, memory); err != nil {
 		return nil, err

@@ -24,8 +24,8 @@ import (
 // What is recorded: the memory, the mutable globals, the sizes of the tables,
 // the guest's clock. What is not, since each interpreter starts with the same:
 // the files, the three standard descriptors, the working directory. A program's
-// environment, arguments and random numbers come with the request,
-// in guest/interpreter.py. For an interpreter that has run programs there is
+// environment, arguments and random numbers are set when it begins, by
+// guest/renew.py. For an interpreter that has run programs there is
 // [Interp.Snapshot], which records these, too.
 type Snapshot struct {
 	drop   func(*Snapshot) // closes the pool's idle instances

@@ -266,3 +266,51 @@ func (in *instance) endThreads(ctx context.Context, goesOn bool) (left int) {
 	}
 	return left
 }
+
+// spawn starts a thread that calls the function in slot fn of the table, and returns
+// its number; 0 if there are too many or memory is short.
+func (s *threads) spawn(ctx context.Context, fn, arg, size uint32) uint32 {
+	if size == 0 {
+		size = defaultStack
+	}
+	st := stack{size: max(minStack, min(size, maxStack)) &^ 15}
+	if len(s.alive) >= maxThreads || !s.in.fs.Reserve(threadCost) {
+		return 0
+	}
+	if st.addr = s.takeStack(ctx, st.size); st.addr == 0 {
+		s.in.fs.Unreserve(threadCost)
+		return 0
+	}
+	s.handles++
+	t := &thread{Thread: s.baton.Add(), handle: s.handles, stack: st, charged: threadCost}
+	s.alive[t.handle] = t
+	s.in.mem.Put(st.addr, make([]byte, rewrite.ThreadHead))
+	s.in.mem.PutUint32(st.addr+rewrite.ThreadHandle, t.handle)
+	s.in.mem.PutUint32(s.at.Main+rewrite.ThreadOthers, 1)
+	bottom := (st.addr + rewrite.ThreadHead + 15) &^ 15
+	top := uint64(bottom + st.size)
+	t.saved.globals = [5]uint64{top, top, uint64(bottom)}
+	s.wg.Add(1)
+	go s.run(t, fn, arg)
+	return st.addr
+}
+
+// takeStack returns memory for a thread, 0 if there is none.
+func (s *threads) takeStack(ctx context.Context, size uint32) uint32 {
+	if n := len(s.free); n > 0 && s.free[n-1].size == size {
+		addr := s.free[n-1].addr
+		s.free = s.free[:n-1]
+		return addr
+	}
+	s.freeStacks(ctx)
+	return s.in.callback(ctx, "malloc", rewrite.ThreadHead+16+size)
+}
+
+// freeStacks frees what threads have left, which cannot do it themselves. It must
+// not be called by one of those.
+func (s *threads) freeStacks(ctx context.Context) {
+	for _, st := range s.free {
+		s.in.callback(ctx, "free", st.addr)
+	}
+	s.free = nil
+}

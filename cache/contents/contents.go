@@ -1,6 +1,6 @@
-// Package contents tells what the entries of a cache are: packages, runtimes, compiled
-// code, downloads. It knows the kinds and keys that the runners and package fetch give
-// their entries, which package cache does not.
+// Package contents describes the entries of a cache: packages, runtimes, compiled code,
+// downloads. It knows the kinds and keys that the runners and package fetch give their
+// entries, which package cache does not.
 package contents
 
 import (

@@ -1,6 +1,6 @@
 // Command release makes everything that a version is published as: binaries, archives,
-// installers, packages of npm and PyPI, bundles for clients, images, and lists of what
-// is in them. It writes them to a directory and publishes nothing unless it is told to.
+// installers, npm and PyPI packages, bundles for clients, images, and lists of what is in
+// them. It writes them to a directory and publishes nothing unless it is told to.
 //
 //	go run ./cmd/release 1.2.3
 //

@@ -1,5 +1,5 @@
-// Package answer makes an [runners.Outcome] what a client gets of it: structured
-// content, and a text for a model, both within the bounds that clients have.
+// Package answer turns an [runners.Outcome] into what a client gets: structured content, and
+// text for a model, both within the bounds that clients have.
 //
 // It knows no protocol: internal/server sends an answer, with its images and links. What
 // does not fit becomes a resource, which is the caller's to keep.
@@ -10,24 +10,6 @@ import (
 	"strings"
 
 	"coderunner/runners"
-)
-
-// What a client gets of each part, in bytes, in the text and in the structured
-// content: together well below the 25,000 tokens at which clients cut, and with
-// the images below the megabyte that some clients take. A resource has the
-// whole of what is cut.
-const (
-	MaxText       = 24_000 // of stdout
-	maxStderrText = 8_000
-	maxFloodText  = 4_000 // of a stream, where a program was stopped since it printed without end
-	maxResultText = 8_000
-	MaxErrorText  = 8_000
-	maxShownText  = 8_000 // of all displays
-	maxInlineFile = 2_000 // of one file
-	maxInline     = 6_000 // of all files
-	MaxImages     = 560 << 10
-	maxImageCount = 8
-	maxListed     = 50 // displays and files, each
 )
 
 // Answer is what a client gets of an outcome.
@@ -92,7 +74,7 @@ func shortError(e *runners.Error) *runners.Error {
 	if e == nil {
 		return nil
 	}
-	e = foldError(e)
+	e = errorOnTerminal(e)
 	short := runners.Error{
 		Type: runners.Clip(e.Type, maxNameText), Message: runners.Clip(e.Message, MaxErrorText),
 		Traceback: runners.Clip(e.Traceback, MaxErrorText), Line: e.Line,
@@ -102,31 +84,6 @@ func shortError(e *runners.Error) *runners.Error {
 		short.Packages = append(short.Packages, runners.PackageError{Name: runners.Clip(p.Name, maxNameText), Reason: runners.Clip(p.Reason, maxNameText)})
 	}
 	return &short
-}
-
-// foldError returns an error as a terminal would show it: some libraries underline
-// what is wrong.
-func foldError(e *runners.Error) *runners.Error {
-	folded := *e
-	folded.Message, folded.Traceback = Fold(e.Message), Fold(e.Traceback)
-	return &folded
-}
-
-// clip cuts a text and keeps the whole of it as a resource.
-func (a *Answer) clip(name, mime, text, whole string, limit int) (shown string, cut bool) {
-	if runners.Clip(text, limit) == text {
-		return text, false
-	}
-	return runners.ClipMore(text, limit, "; all: "+a.resources.Keep(name, mime, "", []byte(whole))), true
-}
-
-// stream returns what is shown of a stream. Whole is all of it if text was cut
-// and all was kept.
-func (a *Answer) stream(name, text, whole string, limit int) (shown string, cut bool) {
-	if whole == "" {
-		whole = text
-	}
-	return a.clip(name, "text/plain", Fold(whole), whole, limit)
 }
 
 // result sets the value.

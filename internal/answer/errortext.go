@@ -23,7 +23,7 @@ func (a *Answer) errorText(e *runners.Error) string {
 	if e == nil {
 		return ""
 	}
-	e = foldError(e)
+	e = errorOnTerminal(e)
 	head := e.Type
 	if e.Message != "" {
 		if head != "" {

@@ -57,7 +57,7 @@ func (a *Answer) files(out *runners.Outcome) {
 				it.URI = a.resources.Keep(f.Path, f.MIME, f.SHA256, f.Data)
 			}
 			if len(f.Data) <= min(room, maxInlineFile) && utf8.Valid(f.Data) && f.MIME != "application/octet-stream" {
-				it.Text = Fold(string(f.Data))
+				it.Text = OnTerminal(string(f.Data))
 				room -= len(f.Data)
 			}
 			if (runners.Display{MIME: f.MIME}).Image() {

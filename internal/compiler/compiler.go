@@ -1,6 +1,6 @@
-// Package compiler compiles untrusted shared libraries, and modules that programs bring, each in a process of its
-// own with limits on memory and time: it is easy to write code that costs
-// wazero's compiler any amount of either.
+// Package compiler compiles untrusted shared libraries, and modules that programs bring,
+// each in a process of its own with limits on memory and time: it is easy to write code that
+// takes wazero's compiler any amount of either.
 //
 // The cost is quadratic in calls and globals, blocks and known bounds, loops and
 // locals: 100,000 loads and branches, in 1 MB, need 120 GB. A bound computed from

@@ -1,4 +1,4 @@
-// Package images makes images small enough for a message.
+// Package images shrinks images so that they fit into a message.
 //
 // The images are a program's: their headers are read first, and one with too
 // many points is not decoded. internal/answer and internal/server call it.

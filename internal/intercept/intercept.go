@@ -1,15 +1,15 @@
-// Package intercept stands between programs and chosen hosts: it ends the TLS of
-// their connections and begins its own, to put secrets into requests, to record
-// HTTP exchanges, and to answer from a recording without a network.
+// Package intercept stands between programs and chosen hosts: it terminates the TLS of their
+// connections and opens its own, to insert secrets into requests, to record HTTP exchanges,
+// and to answer from a recording without a network.
 //
 //	program ──TLS, our authority──> Interceptor ──TLS, the system's authorities──> host
 //	          placeholder                secret
 //
-// A program never holds a secret: it has a placeholder, which becomes the secret in
-// requests to the secret's host over TLS, and the secret in what that host answers
-// becomes the placeholder again. Placeholders are random for each program, so that no
-// text of a stranger has one; a recording has what the program sent and got, and its
-// placeholders, which a replay uses again.
+// A program never holds a secret: it has a placeholder, which is replaced by the secret in
+// requests to the secret's host over TLS; in that host's answers, the secret is replaced by
+// the placeholder. Placeholders are random for each program, so that no stranger can write
+// one; a recording has what the program sent and got, with placeholders, which a replay uses
+// again.
 //
 // # Sources
 //
@@ -21,11 +21,10 @@
 //
 // # Limits
 //
-// HTTP/1.1 only: HTTP/2 is not offered. A WebSocket is passed on, with the secrets
-// of its first request, and not recorded; nothing is put into its messages. Bodies above
-// 16 MiB are not recorded, nor searched for placeholders above 1 MiB. Other protocols are
-// passed on where a
-// recording is made, and refused where one is replayed.
+// HTTP/1.1 only: HTTP/2 is not offered. A WebSocket is passed on, with the secrets of its
+// first request, and not recorded; nothing is put into its messages. Bodies above 16 MiB are
+// not recorded, nor searched for placeholders above 1 MiB. Other protocols are passed on
+// while recording, and refused while replaying.
 package intercept
 
 import (

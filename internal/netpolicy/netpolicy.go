@@ -1,6 +1,6 @@
-// Package netpolicy is the network policy of programs and the dialer that keeps
-// it, for all languages: what --allow-net and --deny-net mean, and for each run
-// which hosts it may reach and which it reached.
+// Package netpolicy is the network policy of programs and the dialer that enforces it, for
+// all languages: what --allow-net and --deny-net mean, and for each run which hosts it may
+// reach and which it reached.
 //
 // Names are checked when they are looked up, and only names that the policy
 // allows are: a name is a message to whoever answers for it. Addresses are checked

@@ -1,5 +1,5 @@
-// Package notebook reads Jupyter notebooks: their code cells become one program, and
-// the lines in its error those of its cells.
+// Package notebook reads Jupyter notebooks: their code cells become one program, and the
+// lines in its errors become those of the cells.
 package notebook
 
 import (

@@ -1,11 +1,13 @@
 // Package preview1 implements WASI preview 1 on the machine: a module's imports are system
 // calls of one process of internal/machine, on its files, its clocks and its signals.
-// wazero's own implementation, which has the host's, is not used. Modules of runners/wasi have
-// all of it; CPython, whose functions are mostly Emscripten's, has vector.go's.
+// wazero's own implementation, which uses those of the host, is not used. Modules of
+// runners/wasi have all of it; CPython, whose functions are mostly Emscripten's, has
+// vector.go's.
 //
 // A function of the table decodes its arguments, calls the machine and encodes the result;
-// fd.go, path.go and poll.go have those of these first words, host.go the others. Every
-// address and every length is checked: what is outside of the module's memory is EFAULT.
+// those whose names begin with fd, path or poll are in the file of that name, the others in
+// host.go. Every address and every length is checked: what is outside of the module's memory
+// is EFAULT.
 //
 // # What a module finds
 //
@@ -15,8 +17,8 @@
 //
 // # Sources
 //
-// https://github.com/WebAssembly/WASI/blob/snapshot-01/phases/snapshot/docs.md; the machine's
-// numbers of errors are WASI's already.
+// https://github.com/WebAssembly/WASI/blob/snapshot-01/phases/snapshot/docs.md; the
+// machine's error numbers are WASI's already.
 //
 // # Locking
 //

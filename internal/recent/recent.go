@@ -1,4 +1,4 @@
-// Package recent has a map for memos, which must not grow without bound.
+// Package recent is a map for memos that does not grow without bound.
 package recent
 
 import "sync"

@@ -1,6 +1,6 @@
-// Package sample takes a part of what is too long for the default test run: the
-// same part each time for a given state of the sources, another one when a
-// package that the test is built of changes. Only tests import it.
+// Package sample chooses a sample of what takes too long for the default test run: the same
+// sample for the same sources, another one when a package that the test is built from
+// changes. Only tests import it.
 //
 // # Testing
 //

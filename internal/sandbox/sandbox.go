@@ -6,7 +6,8 @@
 // It is the second wall around Deno. The first are Deno's own permissions; this
 // one is for the day on which a program gets past them. It confines an OS
 // thread, and everything that is started from it, and puts the process under a
-// filter before its first instruction: see RATIONALE.md.
+// filter before its first instruction: see RATIONALE.md. filter_linux.go has the system calls
+// that are refused, onlygo_linux.go the only ones that a process of ours keeps.
 //
 // # Sources
 //

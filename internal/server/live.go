@@ -56,7 +56,7 @@ func (l *liveOutput) next() string {
 	if n == 0 {
 		return ""
 	}
-	text := strings.TrimRight(answer.Fold(strings.ToValidUTF8(string(l.held[:n]), "\ufffd")), "\n")
+	text := strings.TrimRight(answer.OnTerminal(strings.ToValidUTF8(string(l.held[:n]), "\ufffd")), "\n")
 	if l.dropped > 0 {
 		text = fmt.Sprintf("… %d bytes cut …\n%s", l.dropped, text)
 	}

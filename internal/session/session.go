@@ -1,6 +1,5 @@
-// Package session keeps named sessions on disk: for each a directory of files
-// that programs of all languages share, and what the interpreters of these
-// languages need to go on.
+// Package session keeps named sessions on disk: for each a directory of files that programs
+// of all languages share, and what the interpreters of these languages need to continue.
 //
 // It knows neither MCP nor a language: internal/server and the command line call
 // [Store.Run], which hands a [runners.Session] to whatever runs the program.
@@ -17,9 +16,9 @@
 //
 // # What survives
 //
-// A state is in force once its manifest has its name: blobs first. Whoever is killed
-// before that leaves the session as it was. A call is answered when the disk has all of
-// it. Manifests and blobs are believed only if their digests are right.
+// A state is in force once its manifest has its name, and its blobs are there before that. A
+// process that is killed earlier leaves the session as it was. A call is answered when the
+// disk has all of it. Manifests and blobs are believed only if their digests are right.
 //
 // # Locking
 //

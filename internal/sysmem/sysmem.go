@@ -1,4 +1,5 @@
-// Package sysmem tells how much memory there is, and watches what this process takes.
+// Package sysmem reports how much memory the machine has, and watches how much this process
+// uses.
 package sysmem
 
 import (

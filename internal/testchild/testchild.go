@@ -1,5 +1,5 @@
-// Package testchild starts the child processes of tests as a login would,
-// whatever the tests were started by. Only tests import it.
+// Package testchild starts the child processes of tests as a login would, however the tests
+// themselves were started. Only tests import it.
 package testchild
 
 import (

@@ -1,4 +1,4 @@
-// Package tools lets programs call the tools of other MCP servers: it is what is behind
+// Package tools lets programs call the tools of other MCP servers: it implements
 // [runners.Tools]. It joins the configuration, the connections, the catalog of names and
 // signatures, and the gate, which knows none of the others.
 //

@@ -1,7 +1,6 @@
-// Package versions pins what the program needs of the outside world: the
-// runtimes by version and digest, and the registries that are asked when the
-// environment names none. Nothing else in the tree names a host or pins a
-// version.
+// Package versions pins what the program needs from the outside world: the runtimes by
+// version and digest, and the registries that are asked when the environment names none.
+// Nothing else in the tree names a host or pins a version.
 package versions
 
 // The registries, each replaced by the variable that its ecosystem uses.

@@ -1,10 +1,10 @@
 // Package worker runs programs of Python and bash in processes of their own, so that the
 // server executes no byte of a guest.
 //
-// A worker is this binary again, with the command [Command]. It has what a guest is: the
-// machine, interpreters, the shell and its commands, on the same runners that the server
-// would have. The server keeps what is trusted, and does for workers what needs the network
-// or writes to disk: [python.Host] is where the two are cut.
+// A worker is this binary again, with the command [Command]. It contains everything that a
+// guest is: the machine, interpreters, the shell and its commands, on the same runners that
+// the server would have. The server keeps what is trusted, and does for workers what needs
+// the network or writes to disk: [python.Host] is the boundary between the two.
 //
 //	server                                         worker, confined
 //	Pool.Run ── choose, or take the spare ──────> the runner of the language
@@ -16,14 +16,14 @@
 // first. What a worker dials is dialled by the server, which passes on bytes: no socket of
 // the host's network gets into a worker.
 //
-// # Whose
+// # Clients
 //
-// A worker has one client, whose programs share it, and never another one. Scripts of bash
-// get one that runs nothing else, if there is room. It is replaced after [maxRuns] runs, or
-// when its memory does not come back. One that has no client yet, the spare, waits for the
-// next.
+// A worker serves one client, whose programs share it, and never another one. Scripts of
+// bash get one that runs nothing else, if there is room. It is replaced after [maxRuns]
+// runs, or when its memory does not come back. One that has no client yet, the spare, waits
+// for the next.
 //
-// # What ends
+// # How a worker ends
 //
 // A worker that dies takes its own runs: [runners.Crashed], or [runners.OutOfMemory] where
 // its runs had more than their limits. A run that does not end soon after its time limit, or

@@ -1,5 +1,5 @@
-// Package codestore keeps compiled modules such that loading one decodes and copies
-// nothing: 10 ms instead of 150 for CPython.
+// Package codestore keeps compiled modules so that loading one neither decodes nor copies
+// anything: 10 ms instead of 150 for CPython.
 //
 // wazero decodes and validates a module before it looks for its machine code,
 // which for large modules takes longer than the rest of a start; with machine code

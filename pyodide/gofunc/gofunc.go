@@ -1,5 +1,5 @@
-// Package gofunc calls Go functions with values of Python and returns theirs: what
-// [pyodide.Options.Modules] is made of. It knows no interpreter; package pyodide carries
+// Package gofunc calls Go functions with Python values and converts their results:
+// [pyodide.Options.Modules] is built on it. It knows no interpreter; package pyodide carries
 // the texts, and guest/lib/_coderunner_go.py is the other half.
 //
 // # The texts

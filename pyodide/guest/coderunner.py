@@ -20,7 +20,7 @@ from types import CoroutineType
 
 import _coderunner_changed as _changed
 import _coderunner_display as _display
-import _coderunner_interpreter as _interpreter
+import _coderunner_renew as _renew
 import _coderunner_magics as _magics
 import _coderunner_program as _program
 import _coderunner_report as _report
@@ -76,7 +76,7 @@ _Interrupt.__module__ = "builtins"
 
 
 def _on_interrupt(p, frame):
-    _interpreter.flush(_stdout)  # the program may go on until it is stopped the hard way
+    _renew.flush(_stdout)  # the program may go on until it is stopped the hard way
     e = _Interrupt()
     e.waiting = _report.waiting_tasks()  # the loop will have ended them when it is caught
     try:
@@ -140,7 +140,7 @@ def analyze(request):
 
 
 def _main(p, main, report):
-    _interpreter.renew(p)
+    _renew.renew(p)
     _handle(_signal.SIGXCPU, lambda signum, frame: _on_interrupt(p, frame))
     body, last, framework = _compile(p, main)
     try:
@@ -181,7 +181,7 @@ def _compile(p, main):
         if "sys.modules" not in source:  # else it sees to that itself
             _changed.forget(main)
     else:
-        _interpreter.set_environ({**_ENV, **_interpreter.environ, **(p["env"] or {})})
+        _renew.set_environ({**_ENV, **_renew.environ, **(p["env"] or {})})
         beside = os.path.dirname(_report.home + name)
         sys.path[:0] = [beside, ""] if p.get("session") else [beside]  # "": as in a REPL and in a notebook
         if "/" in name:
@@ -191,8 +191,8 @@ def _compile(p, main):
                 sys.argv[0] = os.path.relpath(_report.home + name)
         sys.path += [_report.home + directory for directory in p.get("path", ())]
     if "offered" in p:
-        sys.meta_path.append(_Finder(p["offered"], call, _interpreter.look_again))
-    _interpreter.unshadow(os.listdir())
+        sys.meta_path.append(_Finder(p["offered"], call, _renew.look_again))
+    _renew.unshadow(os.listdir())
     main["__file__"] = _report.home + name
     main["__builtins__"] = builtins
     if p.get("compiled"):
@@ -291,16 +291,16 @@ def _finish(p, main, report):
         _changed.note(_report.home)
         if threading is not None and len(threading._active) > 1:
             time.sleep(0)  # those that are about to end do
-            _interpreter.break_executors()
+            _renew.break_executors()
     else:
         if threading is not None and not p.get("interrupted"):
-            _interpreter.await_threads(threading)
+            _renew.await_threads(threading)
         atexit._run_exitfuncs()
-        _interpreter.clear(main)
+        _renew.clear(main)
     for stream in (sys.stdout, sys.stderr, _stdout, _stderr):
-        _interpreter.flush(stream)
+        _renew.flush(stream)
 
 
-hide(run, _main, _execute, _execute_async, _finish, _interpreter.clear)
+hide(run, _main, _execute, _execute_async, _finish, _renew.clear)
 
 _ENV = {"HOME": _report.home[:-1], "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "USER": "root"}

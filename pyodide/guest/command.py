@@ -13,7 +13,7 @@ import _coderunner
 import _coderunner_pip
 import _coderunner_process
 from _coderunner_adapt import hide
-from _coderunner_interpreter import clear, flush, renew, set_environ, unshadow
+from _coderunner_renew import clear, flush, renew, set_environ, unshadow
 from _coderunner_program import text_of
 from _coderunner_report import exit_code
 

@@ -89,13 +89,13 @@ def _finished(args):
     if not wanted:
         return 0, "", ""
     import _coderunner
-    import _coderunner_interpreter
+    import _coderunner_renew
 
     try:
         _coderunner.call("micropip.install", {"requirements": wanted, "deps": True})
     except RuntimeError as e:
         return 1, "", f"ERROR: {e}\n"
-    _coderunner_interpreter.look_again()
+    _coderunner_renew.look_again()
     return 0, "".join(f"Requirement already satisfied: {r}\n" for r in wanted), ""
 
 

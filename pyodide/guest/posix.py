@@ -14,7 +14,7 @@ import threading
 import time
 
 from _coderunner import call
-from _coderunner_interpreter import set_zone
+from _coderunner_renew import set_zone
 
 _AT_FDCWD = -100
 _AT_SYMLINK_FOLLOW = 0x400

@@ -1,5 +1,5 @@
 """Imports modules ahead of a snapshot: module _coderunner_preload, made at boot
-and tells _coderunner_interpreter what a program has to know of it."""
+and tells _coderunner_renew what a program has to know of it."""
 
 import gc
 import importlib
@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 
-import _coderunner_interpreter
+import _coderunner_renew
 
 # What most programs import.
 _COMMON = """abc argparse asyncio base64 bisect calendar collections.abc concurrent.futures contextlib copy csv
@@ -45,8 +45,8 @@ def preload(request):
     for was, now in zip(before[1], _process()):
         if not problem and was != now:
             problem = f"{was} became {now}"
-    _coderunner_interpreter.environ.update({k: v for k, v in os.environ.items() if before[2].get(k) != v})
-    _coderunner_interpreter.preloaded |= {n for n in sys.modules if n not in before[0] and "." not in n}
+    _coderunner_renew.environ.update({k: v for k, v in os.environ.items() if before[2].get(k) != v})
+    _coderunner_renew.preloaded |= {n for n in sys.modules if n not in before[0] and "." not in n}
     gc.collect()
     gc.freeze()  # nobody else's garbage: collections leave it alone, and its pages clean
     return json.dumps([problem, sorted(asked)])
@@ -90,7 +90,7 @@ def _watch_generators():
 
     def stop():
         random.Random.seed = seed
-        _coderunner_interpreter.generators += tuple(made.values())
+        _coderunner_renew.generators += tuple(made.values())
 
     random.Random.seed = watched
     return stop

@@ -17,7 +17,7 @@ import sys
 import types
 
 import _coderunner
-import _coderunner_interpreter
+import _coderunner_renew
 
 # What programs do most, without output.
 _PROGRAMS = (
@@ -59,12 +59,12 @@ def rehearse(_):
             main.clear()
             main.update(kept[0])
             sys.path[:], sys.argv[:] = kept[1], kept[2]
-    _coderunner_interpreter.renewed = False
+    _coderunner_renew.renewed = False
     sys.argv = kept[2]
     signal.signal(signal.SIGXCPU, kept[3])
     linecache.cache.pop("main.py", None)
     atexit._run_exitfuncs = at_exit
-    _coderunner_interpreter.preloaded |= {n for n in sys.modules if n not in loaded and "." not in n}
+    _coderunner_renew.preloaded |= {n for n in sys.modules if n not in loaded and "." not in n}
     return ""
 
 

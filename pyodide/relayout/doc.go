@@ -1,5 +1,5 @@
-// Package relayout lays out anew the machine code that wazero's compiler writes
-// for amd64: the same instructions and the same checks, in another place.
+// Package relayout rearranges the machine code that wazero's compiler writes for amd64: the
+// same instructions and the same checks, in another place.
 //
 // wazero writes the exit of each check (45 bytes) into the line of execution,
 // behind a branch that is nearly always taken, after a copy of the execution

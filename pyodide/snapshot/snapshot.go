@@ -1,5 +1,5 @@
-// Package snapshot is the file format of an interpreter that waits to go on:
-// its memory, and the little state that is outside of it.
+// Package snapshot is the file format of a suspended interpreter: its memory, and the little
+// state outside of it.
 //
 //	0        8         12          header+…          64 KiB boundary
 //	┌────────┬─────────┬───────────┬───────────┬─────┬────────────────────────┐

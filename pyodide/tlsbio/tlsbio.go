@@ -2,11 +2,11 @@
 // connections over bytes in memory, by crypto/tls, and what ssl asks about
 // certificates.
 //
-// A Conn has no socket: the guest feeds it what the peer sent and takes what is to
-// be sent. Every step ends at once, with what it lacks if it is not done. The guest
-// holds all of a context's state (see Config), so that a snapshot of it has that;
-// here are only the connections, and a few parsed certificates and keys by their
-// digest, which the guest sends again when they were dropped.
+// A Conn has no socket: the guest feeds it what the peer sent and takes what is to be sent.
+// Every step ends at once, with what it lacks if it is not done. The guest holds all of a
+// context's state (see Config), so that a snapshot of it has that; here are only the
+// connections, and a few parsed certificates and keys by their digest, which the guest sends
+// again if they have been dropped.
 //
 // The guest is untrusted, and so are its peers. Sizes are bounded; requests that
 // make no sense are errors.
@@ -18,8 +18,9 @@
 //
 // # Limits
 //
-// As crypto/tls: no renegotiation, no DHE, no PSK, no certificates requested after
-// the handshake, no revocation lists. Of the authorities' errors the first is told.
+// As crypto/tls: no renegotiation, no DHE, no PSK, no certificates requested after the
+// handshake, no revocation lists. Of several errors of authorities only the first is
+// reported.
 //
 // # Testing
 //

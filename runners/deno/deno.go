@@ -10,9 +10,9 @@
 //	           jsparse:       deps:       deno cache:      a waiting  streams,
 //	           imports, edits import map  lock, packages   process    report, exit
 //
-// Package process has a few processes wait, with all done that does not depend on the
-// program, whose task (task.go) they then get. A program is loaded once; where Deno could not
-// load it, remedies.go has what is tried.
+// Package process keeps a few processes waiting in which everything that does not depend on
+// the program is done; a run sends one of them its task (task.go). A program is loaded once;
+// remedies.go has what is tried where Deno cannot load it.
 //
 // # Sources
 //

@@ -1,10 +1,10 @@
 // Package hint says what to do about the error of a program, by rows of data.
 //
-// Programs are written for other machines. Where one fails because this is not such
-// a machine, the error's own message does not know it: then a row matches what the
-// host saw of the error, asks the runner for what only that knows, and has a text.
-// The rows of a language are in one file, whose head describes them; each has a case
-// in testdata that fails without it. docs/contributing.md says when to add one.
+// Programs are written for other machines. If one fails because this is not such a machine,
+// its error does not say so. Then a row matches what the host saw of the error, asks the
+// runner for conditions that only the runner knows, and supplies a text. The rows of a
+// language are in one file, whose head describes them; each has a case in testdata that
+// fails without it. docs/contributing.md says when to add one.
 package hint
 
 import (

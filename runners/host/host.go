@@ -1,11 +1,11 @@
 // Package host runs programs of languages whose interpreter the host has, such as
 // Perl and Ruby, for those that the server's owner names. None is by default.
 //
-// A program is one process, confined as Deno is (internal/sandbox): a private
-// directory, no network, no other process, the host's libraries readable and
-// nothing else. There is no second wall, as Deno's permissions are one: so these
-// languages are refused where the kernel cannot confine them fully. Each run starts
-// a process of its own. Packages are those that the host has installed.
+// A program is one process, confined as Deno is (internal/sandbox): a private directory, no
+// network, no other process, the host's libraries readable and nothing else. There is no
+// second wall such as Deno's permissions, so these languages are refused where the kernel
+// cannot confine them fully. Each run starts a process of its own. Packages are those that
+// the host has installed.
 package host
 
 import (

@@ -1,6 +1,6 @@
-// Package lookalike knows the names of packages that programs mean, and those that are one
-// letter from one of them. Who misspells a name gets a stranger's package, so such a name is
-// installed only if somebody has named it on purpose.
+// Package lookalike knows the names of well-known packages, and recognizes names that are
+// one letter from one of them. A misspelt name would install a stranger's package, so such a
+// name is installed only if somebody has asked for it explicitly.
 //
 // # Sources
 //

@@ -68,20 +68,6 @@ func (r *Runner) openHostDirs() (*hostdirs.Dirs, error) {
 	return hostdirs.Open(r.cfg.Policy, r.cfg.CacheRoot)
 }
 
-// findSnapshot returns the snapshot of a recipe, nil if there is none yet, and whether one
-// cannot be made.
-func (j *job) findSnapshot(ctx context.Context, r snapshots.Recipe) (z *pyodide.Snapshot, release func(), failed bool) {
-	s := j.engine.snapshots
-	if h := j.r.cfg.Host; h != nil {
-		if z, release = s.Ready(ctx, r, j.needs()); z == nil {
-			failed = h.Snapshot(ctx, r.Modules, j.pk.Current())
-		}
-		return z, release, failed
-	}
-	z, release = s.Find(ctx, r, j.needs(), j.req.Limits.Timeout)
-	return z, release, z == nil && s.Builder.Failed(r.Key())
-}
-
 // Confined runs code of packages in a process of its own.
 type Confined interface {
 	// Snapshot writes a snapshot to f: see [Runner.TakeSnapshot].

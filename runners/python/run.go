@@ -14,11 +14,8 @@ import (
 	"coderunner/internal/trace"
 	"coderunner/pyodide"
 	"coderunner/runners"
-	"coderunner/runners/python/hostdirs"
 	"coderunner/runners/python/install"
-	"coderunner/runners/python/pypi"
 	"coderunner/runners/python/resolver"
-	"coderunner/runners/python/snapshots"
 )
 
 // Run runs one program. See [runners.Runner].
@@ -99,64 +96,6 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 func bringsModules(own []string, file string) bool {
 	parts := strings.Split(strings.TrimSuffix(file, path.Ext(file)), "/")
 	return slices.ContainsFunc(own, func(name string) bool { return !slices.Contains(parts, name) })
-}
-
-// chooseSnapshot looks for a snapshot with the program's imports to run on, unless
-// a session has its own. Without one, what the imports run is compiled.
-func (j *job) chooseSnapshot(ctx context.Context, found *pyodide.Analysis) error {
-	begun := time.Now()
-	r := j.recipe(found)
-	fit := len(r.Modules) > 0 && !j.brings && !j.pip.Used && j.live == nil && j.snapshot == nil
-	if fit {
-		if z, release := j.engine.snapshots.Ready(ctx, r, j.needs()); z != nil {
-			j.snapshot, j.release = z, release
-			j.pk.Spent(begun)
-			return nil
-		}
-	}
-	j.pk.Spent(begun)
-	if err := j.pk.Compile(ctx, found); err != nil || !fit {
-		return err
-	}
-	defer j.pk.Spent(time.Now())
-	r.Mounts = j.pk.Mounts()
-	z, release, failed := j.findSnapshot(ctx, r)
-	if z != nil {
-		j.snapshot, j.release = z, release
-	}
-	j.ahead = z == nil && !failed
-	return nil
-}
-
-// recipe returns what a snapshot with the program's imports is made of.
-func (j *job) recipe(found *pyodide.Analysis) snapshots.Recipe {
-	r := snapshots.Recipe{Mounts: j.pk.Mounts()}
-	for _, w := range found.Imports {
-		if !w.Optional && (!w.Slip || j.pk.Present(w.Name)) {
-			r.Modules = append(r.Modules, w.Name)
-		}
-	}
-	for _, m := range found.Members {
-		if pkg, name, _ := strings.Cut(m, ":"); j.pk.ImportsMember(pkg, name) {
-			r.Modules = append(r.Modules, m)
-		}
-	}
-	for _, m := range r.Modules {
-		if j.pk.Empty() {
-			break
-		}
-		for _, late := range pypi.Known().Late[m] { // only those that are there: versions differ
-			if pkg, name, _ := strings.Cut(late, ":"); j.pk.ImportsMember(pkg, name) {
-				r.Modules = append(r.Modules, late)
-			}
-		}
-	}
-	slices.Sort(r.Modules)
-	return r
-}
-
-func (j *job) needs() snapshots.Needs {
-	return snapshots.Needs{Memory: j.req.Limits.Memory, Env: hostdirs.Environment(j.r.cfg.Policy)}
 }
 
 // execute runs the program in an interpreter of its own.

@@ -1,9 +1,9 @@
-// Package toolbox lets the guests of one run use its [runners.Tools]: programs of Python,
+// Package toolbox lets the guests of one run use its [runners.Tools]: programs in Python,
 // JavaScript and bash, each of which sends a [Query] in JSON and gets an answer in JSON.
 //
-// It knows no language and no policy: who implements runners.Tools decides what may be called.
-// A [Box] bounds what a program asks and gets, stops the program's clock meanwhile, and makes of
-// results what programs see, in one way for all languages:
+// It knows no language and no policy: who implements runners.Tools decides what may be
+// called. A [Box] bounds what a program asks and gets, stops the program's clock meanwhile,
+// and turns results into what programs see, in the same way for all languages:
 //
 //	{"parts": [PART, ...]}   of a call or of a resource that was read
 //	{"value": ...}           of the other queries
@@ -15,12 +15,13 @@
 //
 // # Limits
 //
-// Results may have 16 MiB, and arguments what runners.Tools takes; 64 queries are answered at once, others wait, and
-// what waits has 64 MiB at most. The program's clock stands still for ten minutes in all.
+// Results may be up to 16 MiB long, and arguments as long as runners.Tools takes; 64 queries
+// are answered at once, others wait, and what waits takes 64 MiB at most. The program's
+// clock stands still for ten minutes in all.
 //
 // # Locking
 //
-// Box.mu is held while nothing waits.
+// Box.mu is not held while anything waits.
 package toolbox
 
 import (

@@ -9,8 +9,8 @@
 // and whenever it is put there, and ".." is never asked of the host. Every
 // element has to pass the rules.
 //
-// Links are shown as what they are. Who follows them is memfs, by the names
-// that the guest knows: a link to a file that is not mounted leads nowhere.
+// Links are shown as links. memfs follows them, by the names that the guest knows: a link to
+// a file that is not mounted leads nowhere.
 //
 // Only regular files are opened, and without waiting: a pipe that takes a
 // file's place in the last moment is noticed before it is read or written.
@@ -27,11 +27,10 @@
 //
 // # Limits
 //
-// Rules are about names. What they deny is also recognised by its identity (a
-// directory that is mounted twice, names that differ in case) as of the time
-// [New] was called. A directory whose file system hangs, hangs the guest.
-// File systems that are views of the kernel (proc, sysfs, …) are not entered on
-// Linux; elsewhere they are not recognised.
+// Rules are about names. What they deny is also recognised by its identity (a directory that
+// is mounted twice, names that differ in case) as of the time [New] was called. If the
+// directory's file system hangs, so does the guest. File systems that are views of the
+// kernel (proc, sysfs, …) are not entered on Linux; elsewhere they are not recognised.
 //
 // # Testing
 //

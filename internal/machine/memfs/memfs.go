@@ -3,11 +3,11 @@
 // and directories of the host ([HostDir]). It is the only file system that a
 // guest program sees.
 //
-// It knows no system call, no descriptor number and no working directory: whoever
-// runs a program keeps those, and calls here. What an operation means is Linux's behaviour for a user without privileges, down
-// to the errno; outcomes are abi.Errno values, abi.OK for success. Functions
-// for the host (those that return error) take absolute paths and are not
-// stopped by permission bits.
+// It knows no system call, no descriptor number and no working directory: whoever runs a
+// program keeps those, and calls here. Operations behave as on Linux for a user without
+// privileges, down to the errno; outcomes are abi.Errno values, abi.OK for success.
+// Functions for the host (those that return error) take absolute paths and are not stopped
+// by permission bits.
 //
 // # Users
 //
@@ -18,15 +18,14 @@
 //
 // # Budgets
 //
-// Options.MaxBytes bounds the bytes of file data, symlink targets and pipe
-// buffers, Options.MaxNodes the number of names (each hard link counts);
-// ENOSPC comes before anything is allocated. Files are sparse: only chunks that
-// were written count, so truncating to a terabyte is free. Mounts count
-// neither, but what the guest changes of a [FS.MountCopy] does; their cached nodes are
-// bounded by Options.MaxMounted. A directory
-// that was removed counts as long as it, or one that was removed from it, is
-// open. What others hold for the guest can be charged to MaxBytes, too
-// ([FS.Reserve]); with Options.NamesCount, names count as bytes. What a guest writes to a HostDir takes no memory.
+// Options.MaxBytes bounds the bytes of file data, symlink targets and pipe buffers,
+// Options.MaxNodes the number of names (each hard link counts); ENOSPC comes before anything
+// is allocated. Files are sparse: only chunks that were written count, so truncating to a
+// terabyte is free. Mounts count towards neither, except what the guest changes in a
+// [FS.MountCopy]; their cached nodes are bounded by Options.MaxMounted. A directory that was
+// removed counts as long as it, or one that was removed from it, is open. What others hold
+// for the guest can also be charged to MaxBytes ([FS.Reserve]); with Options.NamesCount,
+// names count as bytes. What a guest writes to a HostDir takes no memory.
 //
 // # Sources
 //
@@ -35,23 +34,22 @@
 //
 // # Locking
 //
-// FS.mu guards every node, directory entry and chunk of one FS: methods of FS and
-// inodes that end in Locked, and those of Node, directory, contents and source,
-// are called with it held. It is also held while a HostDir does anything but
-// transfer a file's data, while a mounted directory is first listed or a mounted
-// file's size first looked up, and while a file of a MountCopy is copied for its
-// first change; never while a mounted file's data is read otherwise, while a Stream is called, or while anything blocks. File.mu guards a
-// position and is taken before FS.mu. Pipes and Waiters have a mutex each, under
-// which nothing else is locked but a Waiters. Budgets and the inode counter are
-// atomic.
+// FS.mu guards every node, directory entry and chunk of one FS: methods of FS and inodes
+// that end in Locked, and those of Node, directory, contents and source, are called with it
+// held. It is also held while a HostDir does anything but transfer a file's data, while a
+// mounted directory is first listed or a mounted file's size first looked up, and while a
+// file of a MountCopy is copied for its first change; never while a mounted file's data is
+// read otherwise, while a Stream is called, or while anything blocks. File.mu guards a
+// position and is taken before FS.mu. Pipes and Waiters have a mutex each, under which
+// nothing else is locked but a Waiters. Budgets and the inode counter are atomic.
 //
 // # Limits
 //
-// No extended attributes, no file locks (there is one process), no sockets (see
-// FS.NewFile), no block devices. Access times follow relatime without its daily
-// update. Mounts do not follow changes of their source once a directory has
-// been listed; a HostDir does, and a directory of it that is held open is known
-// by its name. Whatever makes a HostDir's file system hang, hangs the FS.
+// No extended attributes, no file locks (there is one process), no sockets (see FS.NewFile),
+// no block devices. Access times follow relatime without its daily update. Mounts do not
+// follow changes of their source once a directory has been listed; a HostDir does, and a
+// directory of it that is held open is known by its name. If a HostDir's file system hangs,
+// so does the FS.
 //
 // # Testing
 //

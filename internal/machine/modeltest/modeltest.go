@@ -1,6 +1,6 @@
-// Package modeltest has what the model tests have in common, which do the same
-// things in two places and compare: sequences of steps that come from bytes, so
-// that chance makes them up, or a fuzzer.
+// Package modeltest is what the model tests share: they take the same steps in two places
+// and compare the results, and the steps are made from bytes, which come from a random
+// source or a fuzzer.
 package modeltest
 
 import (

@@ -1,5 +1,5 @@
-// Package netstack is the network of one program: sockets, a loopback that
-// exists only inside the run, and what lies outside by an interface.
+// Package netstack is the network of one program: sockets, a loopback that exists only
+// inside the run, and an interface to what lies outside.
 //
 // A [Stack] is shared by all processes of a program. Its loopback (127.0.0.0/8,
 // ::1, the unspecified addresses and the names of unix(7)) is memory: what
@@ -9,9 +9,9 @@
 // the package dials nothing by itself, and without an Outside there is nothing
 // else.
 //
-// It knows no system call: whoever runs a program decodes those. Outcomes are abi.Errno values with Linux's meaning. No method waits,
-// but for [Socket.Wait], [Socket.Read], [Socket.Write], [Stack.Resolve] and
-// [Stack.Dial]: the others answer EAGAIN.
+// It knows no system call: whoever runs a program decodes those. Outcomes are abi.Errno
+// values with Linux's meaning. No method waits except [Socket.Wait], [Socket.Read],
+// [Socket.Write], [Stack.Resolve] and [Stack.Dial]: the others answer EAGAIN.
 //
 // # Loopback and host
 //
@@ -30,10 +30,9 @@
 //
 // # Limits
 //
-// Sockets and buffers are charged by Options.Reserve, and their number is
-// bounded. No raw sockets, no multicast or broadcast; urgent data arrives among the other, as
-// with SO_OOBINLINE; TIME_WAIT does not exist; options that tune a protocol are
-// remembered and do nothing.
+// Sockets and buffers are charged by Options.Reserve, and their number is bounded. No raw
+// sockets, no multicast or broadcast; urgent data arrives inline, as with SO_OOBINLINE;
+// TIME_WAIT does not exist; options that tune a protocol are remembered and do nothing.
 //
 // # Locking
 //

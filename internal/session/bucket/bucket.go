@@ -1,8 +1,8 @@
 // Package bucket keeps sessions in an S3-compatible store. It is a session.Remote.
 //
-// The store must know conditional writes (If-None-Match and If-Match of PutObject), as
-// S3, MinIO, Ceph, R2 and versitygw do; [Open] tries that out. Of MinIO's client it uses
-// what signs requests and finds credentials: all of it would be 700 KB more of the binary.
+// The store must know conditional writes (If-None-Match and If-Match of PutObject), as S3,
+// MinIO, Ceph, R2 and versitygw do; [Open] tries that out. Of MinIO's client it uses only
+// what signs requests and finds credentials: all of it would add 700 KB to the binary.
 package bucket
 
 import (

@@ -1,6 +1,6 @@
-// Package catalog makes of tools, as servers describe them, what programs and their authors
-// see: names, signatures, stubs, an index of words, checks of arguments, and the shapes of
-// results that were seen.
+// Package catalog turns tools, as servers describe them, into what programs and their
+// authors see: names, signatures, stubs, an index of words, checks of arguments, and the
+// shapes of results seen so far.
 //
 // It is pure: it starts no server and knows no policy. All that it reads was written by
 // servers that may lie, and is bounded in depth and number.

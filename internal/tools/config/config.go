@@ -1,8 +1,8 @@
 // Package config reads which servers have the tools that programs may call, and the policy
-// of these calls: from a file that is like those of MCP clients, or from a client's own.
+// for these calls: from a file like those of MCP clients, or from a client's own.
 //
-// It starts nothing. What is wrong with one server is kept with it, for whoever uses it; what
-// is wrong with the file or the policy is an error.
+// It starts nothing. An error in the entry of one server is kept with that, for whoever uses
+// it; an error in the file or the policy is returned.
 package config
 
 import (

@@ -1,10 +1,10 @@
-// Package connect keeps connections to servers of tools: it starts a server at its first use,
-// stops it when it is idle, and starts it again, after a while, when it has died.
+// Package connect keeps connections to tool servers: it starts a server at its first use,
+// stops it when it is idle, and restarts it, after a while, when it has died.
 //
-// A server is not trusted: what it sends is bounded in size and number before it is kept, and
-// it never gets more of the environment than its configuration names. Policy is others'. The
-// protocol is spoken by mcp-go's client; results are read here from the bytes that came, since
-// that client keeps only a part of schemas.
+// A server is not trusted: what it sends is bounded in size and number before it is kept,
+// and it never gets more of the environment than its configuration names. It has no policy.
+// The protocol is spoken by mcp-go's client; results are read here from the bytes that came,
+// since that client keeps only a part of schemas.
 //
 // # Locking
 //

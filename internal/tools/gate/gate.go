@@ -1,5 +1,5 @@
-// Package gate decides about calls of tools: which are allowed, refused, or for the user to
-// decide, and how many a run may make.
+// Package gate decides about calls of tools: which are allowed, refused, or left to the
+// user, and how many a run may make.
 //
 // It calls nothing. Every road to a tool goes through one gate, with the tool itself and not
 // with a spelling of its name.

@@ -1,5 +1,5 @@
-// Package openapi makes of a document of OpenAPI 3 the operations that programs call as tools,
-// and requests of their arguments.
+// Package openapi turns an OpenAPI 3 document into operations that programs call as tools,
+// and their arguments into requests.
 //
 // It sends nothing, and decides neither where requests go nor with which credentials. A
 // document is not trusted: what is read of it is bounded.

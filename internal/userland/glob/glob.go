@@ -1,6 +1,6 @@
-// Package glob matches the patterns of a shell: what case, [[ == ]], ${x#…} and
-// file names are matched with, and what find, grep, tar and others call globs.
-// Quoted characters of a pattern have backslashes.
+// Package glob matches the patterns of a shell: those of case, [[ == ]], ${x#…} and file
+// names, and those that find, grep, tar and others call globs. Quoted characters of a
+// pattern have backslashes.
 package glob
 
 import (

@@ -1,4 +1,4 @@
-// Package ending tells how a process of Deno ended, and what that means for its program.
+// Package ending finds out how a Deno process ended, and what that means for its program.
 //
 // The status of a run follows from what the host saw. What the process itself reported
 // (report.go) and printed (stderr.go, workers.go) is untrusted and only explains it.

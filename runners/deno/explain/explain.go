@@ -1,5 +1,5 @@
-// Package explain says what the error of a program means here: which package it lacks or
-// cannot use, which import it is about, and what to do ([hint]'s rows for JavaScript).
+// Package explain explains the error of a program: which package is missing or unusable,
+// which import is to blame, and what to do ([hint]'s rows for JavaScript).
 //
 // It changes only the words and the place of an error, never the status of an outcome.
 package explain

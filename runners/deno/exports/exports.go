@@ -1,9 +1,10 @@
-// Package exports tells which names the packages of npm that are installed export, by their
-// manifests and texts.
+// Package exports finds out which names installed npm packages export, from their manifests
+// and sources.
 //
-// So it is known before a program is loaded where an import asks for others: bundlers and
-// compilers to CommonJS find what Deno, as Node, does not, which is all names of a CommonJS
-// module, and the whole module where there is no default. [Linker] changes such imports.
+// So it is known before a program is loaded which of its imports ask for other names.
+// Bundlers and compilers to CommonJS resolve what Deno, like Node, does not: all names of a
+// CommonJS module, and the whole module where there is no default. [Linker] changes such
+// imports.
 //
 // # Sources
 //

@@ -1,7 +1,7 @@
-// Package guard makes the connections of a confined process: its system calls that
-// name an address wait until they were checked against the network policy of the
-// run, and are then made here, on a copy of the descriptor, with the address that
-// was checked. The process cannot change it in between.
+// Package guard makes the connections of a confined process: its system calls that name an
+// address wait until they have been checked against the network policy of the run, and are
+// then made here, on a copy of the descriptor, with the address that was checked. The
+// process cannot change it in between.
 //
 //	process: connect(fd, address) ──> Guard: read, check ──> connect(copy of fd, checked address)
 //	process: asks a name server   ──> resolver of the Guard ──> netpolicy.Run.Lookup

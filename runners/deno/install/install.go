@@ -1,9 +1,10 @@
-// Package install installs what programs import: Deno fetches it, in a process that sees the
-// names of packages only, and is confined as programs are.
+// Package install installs what programs import: Deno fetches it, in a process that sees
+// only package names, and is confined as programs are.
 //
-// What a set of imports came to is kept in the cache as a directory with an import map and
-// Deno's lock file ([Prepared]), and used again, with the same versions. denocache.go and
-// npmcache.go read what Deno has unpacked, and registry.go what a registry said of it.
+// What a set of imports was resolved to is kept in the cache as a directory with an import map
+// and Deno's lock file ([Prepared]), and used again, with the same versions. denocommand.go runs
+// Deno's commands, npmcache.go reads what Deno has unpacked, and registry.go what a registry said
+// of it.
 package install
 
 import (

@@ -8,9 +8,9 @@
 //
 // # Limits
 //
-// The few places where a slash may begin a division or a regular expression end
-// the scan. A pattern then finds the imports, perhaps also in comments, and the
-// program gets no edits.
+// The scan ends at the few places where a slash may begin a division or a regular
+// expression. A pattern then finds the imports, perhaps also in comments, and the program
+// gets no edits.
 package jsparse
 
 import (

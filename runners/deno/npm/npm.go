@@ -1,8 +1,7 @@
-// Package npm has what is known of single packages of npm: which versions programs mean,
-// what they load by names in a program's text, and what does the same where they cannot
-// be used.
+// Package npm has facts about single npm packages: which versions programs expect, what they
+// load by names in a program's text, and what to use in their place where they do not work.
 //
-// packages.toml says what its tables are; it is read when something is first asked.
+// packages.toml explains its tables; it is read at the first question.
 package npm
 
 import (

@@ -1,4 +1,4 @@
-// Package process starts the Deno processes that run programs, and keeps some waiting.
+// Package process starts the Deno processes that run programs, and keeps some idle.
 //
 // A process is started for a set of packages, a limit of memory and an environment (a
 // [Variant]), with Deno's arguments of commandline.go and permissions.go, in a directory of

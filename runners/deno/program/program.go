@@ -1,5 +1,5 @@
-// Package program tells what the text of a program and its files show, before anything is
-// fetched or run: its name, how Node would take it, and the packages that it needs.
+// Package program finds out what a program's text and files show before anything is fetched
+// or run: its name, how Node would treat it, and the packages that it needs.
 //
 // Of a project it reads what the program imports (own.go). It starts nothing and opens no other
 // file.

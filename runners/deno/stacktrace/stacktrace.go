@@ -1,5 +1,5 @@
-// Package stacktrace has the stacks of JavaScript's errors in the words of the program: its
-// own names, lines and columns for what Deno was given instead, and no directory of ours.
+// Package stacktrace rewrites JavaScript stack traces in the program's own terms: its names,
+// lines and columns in place of those of what Deno was given, and no directory of ours.
 package stacktrace
 
 import (

@@ -1,6 +1,6 @@
-// Package standins has what stands for packages of npm that have machine code or start a
-// program, or for what a package expects of Node and Deno does not have: a directory each, and
-// a row of the table.
+// Package standins has stand-ins for npm packages that have machine code or start a program,
+// and for what packages expect of Node and Deno lacks: a directory each, and a row of the
+// table.
 //
 // It is JavaScript, a part of the bootstrap of package deno for processes with packages. Which
 // of it a process needs follows from the packages that are installed and from the policy, so

@@ -1,6 +1,6 @@
-// Package testing has what stands for the frameworks of tests, Jest, Vitest, Mocha and bun, which
-// run tests in processes of their own, or outside of a program not at all: modules on Deno.test,
-// and the names by which a program's tests are known.
+// Package testing has stand-ins for the test frameworks Jest, Vitest, Mocha and bun, which
+// run tests in processes of their own, or not from within a program at all: modules on
+// Deno.test, and the names by which a program's tests are recognized.
 //
 // Package jsparse finds the names in a program, which then imports the modules; package deps
 // puts them into its import map; tests.js of the bootstrap prints how the tests went.

@@ -1,5 +1,5 @@
-// Package encoding reads Python programs that are not UTF-8 but in the encoding that
-// they name.
+// Package encoding decodes Python programs that are not in UTF-8 but in an encoding that
+// they declare.
 //
 // # Sources
 //

@@ -1,5 +1,4 @@
-// Package imports maps the modules that programs import to the projects that
-// have them.
+// Package imports maps the modules that programs import to the projects that provide them.
 //
 // Package python asks it before it resolves. It does not use the network: package
 // resolver finds out whether a project exists.

@@ -1,6 +1,6 @@
-// Package process has the processes of one program: its own interpreter, the
-// interpreters that children are, and the shell and its commands, on one file system
-// and one network. It knows no request and no packages.
+// Package process has the processes of one program: its own interpreter, the interpreters
+// that are its children, and the shell and its commands, on one file system and one network.
+// It knows no request and no packages.
 package process
 
 import (

@@ -1,5 +1,5 @@
-// Package pypi has what is known of single projects of PyPI: which modules they have,
-// what else their functions import, and what does the same where they cannot be had.
+// Package pypi has facts about single PyPI projects: which modules they have, what else
+// their functions import, and what to use in their place where they cannot be installed.
 //
 // projects.toml says what its tables are; it is read when something is first asked.
 package pypi

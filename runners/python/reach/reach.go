@@ -1,5 +1,5 @@
-// Package reach finds, without running anything, which files of installed packages
-// importing some modules runs: sources to be compiled to bytecode and libraries to be
+// Package reach finds out, without running anything, which files of installed packages run
+// when some modules are imported: sources to be compiled to bytecode and libraries to be
 // compiled to machine code.
 //
 // The answer is a guess that costs time alone where it is wrong: a module that is not

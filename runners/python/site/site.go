@@ -1,5 +1,5 @@
-// Package site has what a package is in an interpreter's files: its directory in
-// site-packages, its shared libraries, its console scripts; and our own modules that
+// Package site describes what a package is in an interpreter's file system: its directory in
+// site-packages, its shared libraries, its console scripts; and has our own modules, which
 // are there, too.
 package site
 

@@ -1,5 +1,5 @@
-// Package clang compiles C and C++ and runs what comes of it: as languages, and by the
-// commands cc, c++, ar and their like, which programs of the machine start.
+// Package clang compiles C and C++ and runs the result: as languages, and through the
+// commands cc, c++, ar and the like, which programs of the machine start.
 //
 //	command line ── clang -c, for each source ── wasm-ld ── a module, in the machine's files
 //	                └──────── memo: what was built of what ────┘

@@ -1,4 +1,4 @@
-// Package module runs WASI preview 1 programs: modules that a program of ours has made, or a
+// Package module runs WASI preview 1 modules: those that a program of ours has built, or a
 // caller has sent in base64.
 package module
 

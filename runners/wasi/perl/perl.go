@@ -7,9 +7,9 @@
 //
 // # Limits
 //
-// Processes are started by lib/CodeRunner.pm, one at a time. There are no signals and no sockets. What the build lacks of the
-// library is not there but for POSIX and Storable, which lib has as far as programs use them. An
-// error is known by what Perl prints of it.
+// Processes are started by lib/CodeRunner.pm, one at a time. There are no signals and no
+// sockets. Modules that the build lacks are missing, except for POSIX and Storable, of which
+// lib has what programs use. Errors are recognized by what Perl prints.
 package perl
 
 import (

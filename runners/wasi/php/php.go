@@ -1,6 +1,7 @@
-// Package php runs PHP, by the CGI build of its interpreter, which prelude.php makes the
-// command line's: the standard streams, the working directory, errors as text. zend.go calls
-// what the build does not export, so that it begins once and runs program after program.
+// Package php runs PHP, by the CGI build of its interpreter, which prelude.php makes behave
+// like the command line's: the standard streams, the working directory, errors as text.
+// zend.go calls what the build does not export, so that it begins once and runs program
+// after program.
 //
 // # Limits
 //

@@ -1,10 +1,10 @@
 // Package quickjs runs JavaScript on QuickJS. Its module is a library for a host that knows
-// JavaScript's values; prelude.js makes of one function of this host, in host.go, what
-// programs find.
+// JavaScript's values; prelude.js builds what programs find on one function of this host, in
+// host.go.
 //
 // # Limits
 //
-// Of QuickJS's own modules std and os there is what prelude.js has: files as whole texts,
+// Of QuickJS's own modules std and os, prelude.js provides a part: files as whole texts,
 // directories, the environment, timers. Modules are imported by relative paths.
 package quickjs
 

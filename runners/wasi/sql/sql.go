@@ -1,4 +1,4 @@
-// Package sql runs statements of SQLite's SQL, with the machine's command sqlite3.
+// Package sql runs SQL on SQLite, with the machine's command sqlite3.
 //
 // A session keeps its database in a file of its directory.
 package sql

@@ -1,5 +1,5 @@
-// Package text has the commands that read text and bytes and print them otherwise:
-// cat, head, grep, cut, sort, tr, od and others.
+// Package text has the commands that transform text and bytes: cat, head, grep, cut, sort,
+// tr, od and others.
 package text
 
 import (

@@ -1,7 +1,8 @@
 // Package tool has the command tool, which calls the tools of other servers.
 //
-// It sends queries to whoever has the tools, and prints JSON. An argument is what the tool's
-// schema says of it: text where that is all it may be, else JSON, or text if it is none.
+// It sends queries to whoever has the tools, and prints JSON. An argument is read as the
+// tool's schema has it: as text where only text is allowed, else as JSON, or as text if it
+// is not valid JSON.
 package tool
 
 import (

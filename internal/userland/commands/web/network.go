@@ -1,5 +1,5 @@
-// Package web has the commands that reach a network, curl and wget, which is that of
-// the program they run for: its loopback, and outside what its policy allows.
+// Package web has curl and wget, which use the network of the program they run for: its
+// loopback and, outside, what its policy allows.
 package web
 
 import (

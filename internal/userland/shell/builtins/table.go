@@ -1,6 +1,6 @@
-// Package builtins has the commands of bash that do not direct the shell: of variables,
-// options, directories, input, output and tests. Each sees a Shell. Those of jobs, traps
-// and the flow of a script are the shell's own.
+// Package builtins has bash's builtins that do not direct the shell: those for variables,
+// options, directories, input, output and tests. Each sees a Shell. Those of jobs, traps and
+// the flow of a script are the shell's own.
 package builtins
 
 import (

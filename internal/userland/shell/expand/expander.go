@@ -1,6 +1,6 @@
-// Package expand makes fields of words: braces, tildes, parameters, commands, arithmetic,
-// splitting, file names and quotes. It runs nothing: what a command substitution prints its
-// Host knows.
+// Package expand expands words into fields: braces, tildes, parameters, commands,
+// arithmetic, splitting, file names and quotes. It runs nothing: its Host runs command
+// substitutions.
 package expand
 
 import (

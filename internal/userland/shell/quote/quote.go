@@ -1,4 +1,4 @@
-// Package quote writes texts as bash quotes them, and reads its escapes. It knows no shell.
+// Package quote quotes text as bash does, and reads its escapes. It knows no shell.
 package quote
 
 import (

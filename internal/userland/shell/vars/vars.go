@@ -1,6 +1,6 @@
 // Package vars holds a shell's variables: their values, attributes, arrays and scopes, and
-// what they take of the program's memory. What an arithmetic expression is, a subscript
-// or a computed variable, its Host knows.
+// how much of the program's memory they take. Its Host evaluates arithmetic expressions,
+// subscripts and computed variables.
 package vars
 
 import (

@@ -14,7 +14,7 @@ import tomllib
 import traceback
 
 import _coderunner
-import _coderunner_interpreter
+import _coderunner_renew
 
 _DEFAULT = {"requires": ["setuptools", "wheel"], "build-backend": "setuptools.build_meta:__legacy__"}
 # Backends for code in other languages.
@@ -38,7 +38,7 @@ def require(names):
         _coderunner.call("build.require", names)
     except RuntimeError as e:
         raise Refused(f"what its build needs cannot be installed: {e}") from None
-    _coderunner_interpreter.look_again()
+    _coderunner_renew.look_again()
 
 
 def unpack(sdist):

@@ -10,7 +10,7 @@ from importlib.machinery import PathFinder as _PathFinder
 from sys import meta_path as _meta_path
 
 import _coderunner
-import _coderunner_interpreter
+import _coderunner_renew
 
 __version__ = "0.7.2"
 __all__ = ["install", "list"]
@@ -79,7 +79,7 @@ def install(
         answer = _coderunner.call("micropip.install", {"requirements": requirements, "deps": bool(deps)})
     except RuntimeError as e:
         raise ValueError(str(e)) from None
-    _coderunner_interpreter.look_again()  # importlib.invalidate_caches() takes 100 ms here
+    _coderunner_renew.look_again()  # importlib.invalidate_caches() takes 100 ms here
     return _Done(_packages(answer))
 
 
@@ -97,7 +97,7 @@ class _Finder:
             return None
         for module in wanted:
             _coderunner.call("micropip.import", module)
-        _coderunner_interpreter.look_again()
+        _coderunner_renew.look_again()
         return _PathFinder.find_spec(name, path)
 
 

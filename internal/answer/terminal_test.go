@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestFold(t *testing.T) {
+func TestOnTerminal(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain\ntext\n":                            "plain\ntext\n",
 		"a\r\nb\r\n":                               "a\nb\n",
@@ -23,15 +23,15 @@ func TestFold(t *testing.T) {
 		"\x1b":       "",
 		"done   \r":  "done   ",
 	} {
-		if got := Fold(text); got != want {
-			t.Errorf("Fold(%q) = %q, want %q", text, got, want)
+		if got := OnTerminal(text); got != want {
+			t.Errorf("OnTerminal(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
 
 // A line that is overwritten a million times takes its own length.
-func TestFoldIsLinear(t *testing.T) {
-	if got := Fold(strings.Repeat("\r50%|###|", 1<<17) + strings.Repeat("\x1b[1m", 1<<17)); got != "50%|###|" {
+func TestOnTerminalIsLinear(t *testing.T) {
+	if got := OnTerminal(strings.Repeat("\r50%|###|", 1<<17) + strings.Repeat("\x1b[1m", 1<<17)); got != "50%|###|" {
 		t.Errorf("%d bytes", len(got))
 	}
 }

@@ -1,5 +1,6 @@
-"""What of an interpreter changes from program to program: module
-_coderunner_interpreter. It is made new before each, and cleared after it.
+"""What changes in an interpreter from program to program: module _coderunner_renew.
+Before each, seeds, environment, time zone and caches are renewed, since interpreters of one
+snapshot begin alike; after it, what the program leaves is cleared.
 """
 
 import gc

@@ -21,7 +21,7 @@ import (
 )
 
 // Preparation is one command of the trusted phase. It runs nothing of what it
-// fetches, and no lifecycle scripts.
+// fetches: without --allow-scripts, Deno runs no lifecycle scripts such as postinstall.
 type Preparation struct {
 	Binary        string
 	command       []string // "cache", or "info" and its flags

@@ -4,15 +4,16 @@ import (
 	"strings"
 
 	"coderunner/internal/lazyregexp"
+	"coderunner/runners"
 )
 
 // escape matches an ANSI sequence: CSI, OSC, or one of two or three bytes.
 var escape = lazyregexp.New(`^\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[()#][0-9A-Za-z]|[ -~]?)`)
 
-// Fold returns what a terminal would show in the end: no ANSI
+// OnTerminal returns what a terminal would show of a text in the end: no ANSI
 // sequences, and each line in the state in which \r, \b and "erase line" left
 // it. A progress bar is one line.
-func Fold(text string) string {
+func OnTerminal(text string) string {
 	if !strings.ContainsAny(text, "\x1b\r\b\a") {
 		return text
 	}
@@ -20,7 +21,7 @@ func Fold(text string) string {
 	for line := range strings.Lines(text) {
 		line, newline := strings.CutSuffix(line, "\n")
 		if strings.ContainsAny(strings.TrimSuffix(line, "\r"), "\x1b\r\b\a") {
-			line = foldLine(line)
+			line = lineOnTerminal(line)
 		}
 		out.WriteString(strings.TrimSuffix(line, "\r"))
 		if newline {
@@ -30,7 +31,7 @@ func Fold(text string) string {
 	return out.String()
 }
 
-func foldLine(line string) string {
+func lineOnTerminal(line string) string {
 	var shown []rune
 	at := 0 // the cursor's column
 	for line != "" {
@@ -67,4 +68,12 @@ func foldLine(line string) string {
 		line = line[1:]
 	}
 	return strings.TrimRight(string(shown), " ")
+}
+
+// errorOnTerminal returns an error as a terminal would show it: some libraries underline
+// what is wrong.
+func errorOnTerminal(e *runners.Error) *runners.Error {
+	shown := *e
+	shown.Message, shown.Traceback = OnTerminal(e.Message), OnTerminal(e.Traceback)
+	return &shown
 }

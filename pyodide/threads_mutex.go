@@ -11,8 +11,8 @@ import (
 // Mutexes and condition variables of libraries. They have no state in the guest's
 // memory, since what initializes them is compiled away: the host keeps those that
 // are held. All are recursive, and a condition may be seen to hold too early, both
-// of which POSIX lets programs expect or not notice. A library's own threads cannot
-// be: pthread_create fails.
+// of which POSIX lets programs expect or not notice. A library cannot start threads of
+// its own: pthread_create fails. Python's are started in threads.go.
 
 // mutex is one that is held.
 type mutex struct {
