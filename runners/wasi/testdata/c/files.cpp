@@ -17,7 +17,7 @@ int main() {
         sum += age; rows++;
     }
     std::cout << sum << ' ' << rows << ' ' << f.eof() << '\n';
-    std::fstream b("bin", std::ios::in | std::ios::out | std::ios::trunc | std::ios::binary);
+    std::fstream b("numbers.bin", std::ios::in | std::ios::out | std::ios::trunc | std::ios::binary);
     for (int i = 0; i < 10; i++) b.write(reinterpret_cast<char *>(&i), sizeof i);
     int x = 0;
     b.seekg(5 * sizeof x).read(reinterpret_cast<char *>(&x), sizeof x);

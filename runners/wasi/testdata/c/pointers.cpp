@@ -19,8 +19,8 @@ int main() {
         std::cout << (a == nullptr) << b->n << ' ';
         std::vector<Loud> v;
         v.reserve(2);
-        v.emplace_back(2);
         v.push_back(Loud(3));
+        v.emplace_back(4).n = 3;
     }
     std::cout << '\n';
     auto first = std::make_shared<Node>(1);

@@ -9,7 +9,7 @@ template <Number T, size_t N> struct Vec {
     std::array<T, N> v;
     friend T operator*(const Vec &a, const Vec &b) { T s{}; for (size_t i = 0; i < N; i++) s += a.v[i] * b.v[i]; return s; }
 };
-template <typename... A> auto sum(A... a) { return (a + ...); }
+template <typename... A> auto sum(A... a) { return (... + a); }
 template <typename T> std::string kind(const T &) {
     if constexpr (std::is_pointer_v<T>) return "pointer";
     else if constexpr (Number<T>) return sizeof(T) > 4 ? "long number" : "number";
