@@ -82,10 +82,11 @@ printf '#include <stdio.h>\n#include <math.h>\n#include <g.h>\ndouble root(doubl
 gcc -c -DN=2 root.c && ar rcs libroot.a root.o && gcc -O2 -Wall -Iinclude main.c -L. -lroot -lm -o main && ./main; echo $?
 cc -c -Iinclude -std=c11 main.c -o main.o && cc main.o root.o && ./a.out; echo $?
 echo 'int main() { return []{ return 5; }(); }' > x.cc; g++ x.cc -o x && ./x; echo $?
+printf '#include <iostream>\n#include <vector>\nint main() { std::cout << "of " << std::vector<int>(6).size() << std::endl; }\n' > y.cc; g++ -Wall -O2 -std=gnu++20 -c y.cc && g++ y.o -o y && ./y
 cc main.c; echo $?; cc -shared root.c; cc gone.c; cc -o /proc/out root.c main.c -Iinclude -DN=1; cc; echo $?
 python3 -c 'import subprocess; print(subprocess.run(["cc", "-Iinclude", "-DN=3", "-o", "py", "main.c", "root.c"]).returncode, subprocess.run("./py").returncode)'
 ls`})
-	want := []string{"hi 3\n4\nhi 3\n4\n5\n1\n1\n", "0 4\n", "a.out\ninclude\nlibroot.a\nmain\nmain.c\nmain.o\npy\nroot.c\nroot.o\nx\nx.cc\n"}
+	want := []string{"hi 3\n4\nhi 3\n4\n5\nof 6\n1\n1\n", "0 4\n", "a.out\ninclude\nlibroot.a\nmain\nmain.c\nmain.o\npy\nroot.c\nroot.o\nx\nx.cc\ny\ny.cc\ny.o\n"}
 	for _, w := range want {
 		if err != nil || !strings.Contains(o.Stdout, w) {
 			t.Fatalf("no %q in %+v, %v", w, o, err)

@@ -43,7 +43,7 @@ const (
 // build compiles and links.
 func (b *builder) build(ctx context.Context, l *line) (r *built, err error) {
 	if l.alone != nil {
-		return b.step(ctx, clang(l.cxx, l.alone...))
+		return b.compile(ctx, l, l.inputs, l.alone)
 	}
 	link := []string{"wasm-ld", "-m", "wasm32", "--stack-first", "-z", fmt.Sprintf("stack-size=%d", stackSize), "-L" + libraries, libraries + "/crt1-command.o"}
 	out := fmt.Sprintf("%s%d", scratch, b.PID())
@@ -56,7 +56,7 @@ func (b *builder) build(ctx context.Context, l *line) (r *built, err error) {
 		}
 		object := fmt.Sprintf("%s-%d.o", out, i)
 		defer b.FS().Unlink(nil, object)
-		if r, err = b.compile(ctx, l, in, object); err != nil || r.Code != 0 {
+		if r, err = b.compile(ctx, l, l.inputs[i:i+1], slices.Concat(l.compile, in.before, []string{"-c", in.source, "-o", object})); err != nil || r.Code != 0 {
 			return r, err
 		}
 		said = append(said, r.said...)
@@ -81,10 +81,9 @@ func (b *builder) build(ctx context.Context, l *line) (r *built, err error) {
 	return r, err
 }
 
-// compile compiles one source.
-func (b *builder) compile(ctx context.Context, l *line, in input, object string) (*built, error) {
-	flags := slices.Concat(l.compile, in.before, []string{"-c", in.source, "-o", object})
-	if pch := b.precompiled(ctx, l, in); pch != "" {
+// compile runs the compiler with flags, which name the inputs.
+func (b *builder) compile(ctx context.Context, l *line, inputs []input, flags []string) (*built, error) {
+	if pch := b.precompiled(ctx, l, inputs); pch != "" {
 		r, err := b.step(ctx, clang(l.cxx, append([]string{"-include-pch", pch}, flags...)...))
 		if err != nil || r.Code == 0 || !surplus(r.said) {
 			return r, err

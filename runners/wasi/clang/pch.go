@@ -42,7 +42,7 @@ func variant(flags []string) []string {
 			v[1] = f
 		case f == "-O":
 			v[1] = levels[1]
-		case !strings.HasPrefix(f, "-W") && !strings.HasPrefix(f, "-I") || f == "-I":
+		case f != "-c" && !strings.HasPrefix(f, "-W") && !strings.HasPrefix(f, "-I") || f == "-I":
 			return nil
 		}
 	}
@@ -65,14 +65,14 @@ func includes(text string) (does bool) {
 	return does
 }
 
-// precompiled returns the path of the precompiled header for a source, "" if none fits, or
-// none can be had: a program is as good without it.
-func (b *builder) precompiled(ctx context.Context, l *line, in input) string {
+// precompiled returns the path of the precompiled header for a single source, "" if none fits,
+// or none can be had: a program is as good without it.
+func (b *builder) precompiled(ctx context.Context, l *line, in []input) string {
 	flags := variant(l.compile)
-	if !l.cxx || len(in.before) > 0 || flags == nil {
+	if !l.cxx || flags == nil || len(in) != 1 || in[0].source == "" || len(in[0].before) > 0 {
 		return ""
 	}
-	if text, err := b.read(in.source); err != nil || !includes(string(text)) {
+	if text, err := b.read(in[0].source); err != nil || !includes(string(text)) {
 		return "" // the compiler tells why it cannot be read
 	}
 	dir := root + "/pch" + strings.Join(flags, "")
@@ -114,7 +114,7 @@ func derive(ctx context.Context, e *engine.Engine, code *engine.Code, key string
 		if len(list) != 2 || !slices.Contains(standards, list[0]) || !slices.Contains(levels, list[1]) {
 			return "", fmt.Errorf("there is no precompiled header for %.50q", key)
 		}
-		text, flags = "#include <"+strings.Join(headers, ">\n#include <")+">\n", append(list, "-x", "c++-header")
+		text, flags = "#include <"+strings.Join(headers, ">\n#include <")+">\n", append(list, "-fpch-instantiate-templates", "-x", "c++-header")
 	}
 	args := clang(true, append(flags, "-c", "-", "-o", "-")...)
 	of := runners.SHA256([]byte(text + strings.Join(args, " ")))
