@@ -25,38 +25,9 @@ func (p *Pool[K, V]) Fill(key K) {
 	}
 }
 
-// Resume has Fill go on where MaxStarting held it up.
-func (p *Pool[K, V]) Resume() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for key, s := range p.keys {
-		p.fillLocked(key, s)
-	}
-}
-
-// startingLocked reports whether as many values as may are not ready yet, or are being made for
-// other keys.
-func (p *Pool[K, V]) startingLocked(s *values[V]) bool {
-	if p.o.MaxStarting == 0 {
-		return false
-	}
-	n := 0
-	for _, other := range p.keys {
-		if other != s && other.filling && other.delayed == nil {
-			n++
-		}
-		for _, one := range other.ready {
-			if !p.o.Ready(one.value) {
-				n++
-			}
-		}
-	}
-	return n >= p.o.MaxStarting
-}
-
 func (p *Pool[K, V]) fillLocked(key K, s *values[V]) {
 	missing := s.want - len(s.ready) - s.resetting
-	if p.closed || s.dropped || missing <= 0 || p.startingLocked(s) {
+	if p.closed || s.dropped || missing <= 0 {
 		return
 	}
 	delay := time.Duration(0)
@@ -97,7 +68,7 @@ func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 	p.mu.Lock()
 	s.delayed = nil
 	missing := s.want - len(s.ready) - s.resetting
-	wait := missing <= p.expectedLocked(s) || p.startingLocked(s)
+	wait := missing <= p.expectedLocked(s)
 	if p.closed || s.dropped || wait || !p.roomLocked(s) {
 		s.filling = false
 		if wait {

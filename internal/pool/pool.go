@@ -47,10 +47,6 @@ type Options[K comparable, V comparable] struct {
 
 	// Return is how long Fill waits for leased values before replacing them.
 	Return time.Duration
-
-	// MaxStarting bounds the idle values for which Ready is false: while there are as many,
-	// Fill makes none. When one has become ready, Resume goes on. 0 is no bound.
-	MaxStarting int
 }
 
 // Pool keeps values by key.

@@ -325,31 +325,6 @@ func TestNotReady(t *testing.T) {
 	})
 }
 
-// TestMaxStarting has values made one after the other, each when the last one is ready.
-func TestMaxStarting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		started := map[*thing]bool{}
-		s := newShop(Options[string, *thing]{MaxIdle: 4, MaxStarting: 1, Ready: func(v *thing) bool { return started[v] }})
-		var kept []*thing
-		for range 3 {
-			v, _ := s.get(t, "a")
-			kept = append(kept, v)
-			pass(time.Minute)
-		}
-		s.Want("b")
-		s.Fill("b")
-		for want := 1; want <= 4; want++ {
-			pass(time.Minute)
-			if n := s.ready("a") + s.ready("b"); n != want {
-				t.Errorf("%d are there or begun, want %d", n, want)
-			}
-			started[s.all[s.count()-1]] = true
-			s.Resume()
-		}
-		s.end(t, kept...)
-	})
-}
-
 // TestManyAtOnce is for the race detector: each value has one user at a time.
 func TestManyAtOnce(t *testing.T) {
 	var mu sync.Mutex

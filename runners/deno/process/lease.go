@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"runtime"
 	"time"
 
 	"coderunner/internal/pool"
@@ -14,10 +13,6 @@ import (
 
 // IdleLimit bounds how long a process stays idle.
 const IdleLimit = 10 * time.Minute
-
-// maxStarting bounds the processes that the pool starts at a time: a program needs a processor,
-// too.
-var maxStarting = max(runtime.GOMAXPROCS(0)-1, 1)
 
 // Leases pools started processes by variant, as many per variant as were missed
 // at once. Each process runs one program.
@@ -49,7 +44,6 @@ func NewLeases(of *Launcher, max int) *Leases {
 			Ready:       (*Instance).ready,
 			MaxIdle:     max,
 			MaxIdleTime: IdleLimit,
-			MaxStarting: maxStarting,
 		})
 	}
 	return l
@@ -71,7 +65,6 @@ func (l *Leases) launchFor(key string) (*Instance, error) {
 		if in.err == nil && v.Early != nil {
 			l.boundEarly(in)
 		}
-		l.Pool.Resume()
 	})
 	return in, nil
 }
@@ -82,11 +75,7 @@ var errForgotten = errors.New("the variant was not used for long")
 // Take returns a process of the variant, which the caller must await.
 func (l *Leases) Take(ctx context.Context, v Variant) *Instance {
 	if key := l.key(v); key != "" {
-		begun := time.Now()
 		if in, err := l.Pool.Get(ctx, key); err == nil {
-			if in.Launched.Before(begun) && !in.ready() { // no other is ready: start one beside it
-				l.Fill(key)
-			}
 			return in
 		}
 	}
