@@ -123,8 +123,8 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *sus
 	written, err := in.memory.Written()
 	if err != nil {
 		all := []snapshot.Extent{{Offset: 0, Length: uint64(len(memory))}}
-		size := snapshot.PatchSize(memory, contents, all, snapshot.Layer{}, math.MaxUint64)
-		return errors.Join(snapshot.WritePatch(f, memory, contents, all, snapshot.Layer{}, size, s), in.dropLayer())
+		_, err = snapshot.WritePatch(f, memory, contents, all, snapshot.Layer{}, math.MaxInt64, s)
+		return errors.Join(err, in.dropLayer())
 	}
 	var where []snapshot.Extent
 	for _, r := range append(written, in.remapped...) {
@@ -138,20 +138,22 @@ func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *sus
 	if in.layer != nil {
 		below = in.layer.Layer
 	}
-	most := uint64(math.MaxUint64)
+	most := int64(math.MaxInt64)
 	if l.layer != nil {
-		most = max(maxRepeated+soonWritten, total(below.Extents)/2) - soonWritten
+		most = int64(max(maxRepeated+soonWritten, total(below.Extents)/2) - soonWritten)
 	}
-	size := snapshot.PatchSize(memory, contents, where, below, most)
-	if in.layer != nil && l.lost || size > most {
-		where = append(where, below.Extents...)
-		sortExtents(where)
-		if err := in.writeLayer(l.layer, memory, contents, where, s); err != nil {
+	if in.layer == nil || !l.lost {
+		if fits, err := snapshot.WritePatch(f, memory, contents, where, below, most, s); fits || err != nil {
 			return err
 		}
-		where, size = nil, 0 // the layer has it
 	}
-	return snapshot.WritePatch(f, memory, contents, where, below, size, s)
+	where = append(where, below.Extents...)
+	sortExtents(where)
+	err = in.writeLayer(l.layer, memory, contents, where, s)
+	if err == nil {
+		_, err = snapshot.WritePatch(f, memory, contents, nil, snapshot.Layer{}, 0, s) // the layer has all
+	}
+	return err
 }
 
 // writeLayer writes what differs from the base and maps it: what is written to from

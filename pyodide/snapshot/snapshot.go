@@ -29,7 +29,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os"
+	"strings"
 )
 
 const (
@@ -119,37 +121,36 @@ func runs(memory, base []byte, where []Extent, layer Layer) iter.Seq2[uint64, []
 	}
 }
 
-// PatchSize returns the length of the patch that WritePatch writes, in bytes, or of a part of
-// it that is longer than most.
-func PatchSize(memory, base []byte, where []Extent, layer Layer, most uint64) (size uint64) {
-	var b []byte
-	for gap, run := range runs(memory, base, where, layer) {
-		b = binary.AppendUvarint(binary.AppendUvarint(b[:0], gap), uint64(len(run)))
-		if size += uint64(len(b) + len(run)); size > most {
-			break
-		}
-	}
-	return size
-}
-
-// WritePatch writes a patch of size bytes, as PatchSize has told: the runs of words that differ,
-// each after its distance from the one before and its length, as varints.
-func WritePatch(f *os.File, memory, base []byte, where []Extent, layer Layer, size uint64, s State) error {
-	s.Memory, s.Delta, s.Extents, s.Patch = uint64(len(memory)), true, nil, int64(size)
-	head, err := s.head()
+// WritePatch writes a patch: the runs of words that differ, each after its distance from the one
+// before and its length, as varints. Of one that would have more than most bytes it leaves
+// nothing in the file, and reports that it does not fit.
+func WritePatch(f *os.File, memory, base []byte, where []Extent, layer Layer, most int64, s State) (fits bool, err error) {
+	s.Memory, s.Delta, s.Extents, s.Patch = uint64(len(memory)), true, nil, math.MaxInt64 // of most digits
+	head, err := s.head(0)
 	if err != nil {
-		return fmt.Errorf("write snapshot: %w", err)
+		return false, fmt.Errorf("write snapshot: %w", err)
 	}
-	w := bufio.NewWriterSize(io.NewOffsetWriter(f, 0), 64<<10)
-	_, _ = w.Write(head) // Flush has the error
+	w := bufio.NewWriterSize(io.NewOffsetWriter(f, int64(len(head))), 64<<10)
+	s.Patch = 0
 	for gap, run := range runs(memory, base, where, layer) {
-		_, _ = w.Write(binary.AppendUvarint(binary.AppendUvarint(w.AvailableBuffer(), gap), uint64(len(run))))
+		b := binary.AppendUvarint(binary.AppendUvarint(w.AvailableBuffer(), gap), uint64(len(run)))
+		if s.Patch += int64(len(b) + len(run)); s.Patch > most {
+			return false, f.Truncate(0)
+		}
+		_, _ = w.Write(b) // Flush has the error
 		_, _ = w.Write(run)
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write snapshot: %w", err)
+	err = w.Flush()
+	if err == nil {
+		head, err = s.head(len(head))
 	}
-	return nil
+	if err == nil {
+		_, err = f.WriteAt(head, 0)
+	}
+	if err != nil {
+		return false, fmt.Errorf("write snapshot: %w", err)
+	}
+	return true, nil
 }
 
 // Apply changes memory, which has what is below the image, by its patch, if it is one.
@@ -177,11 +178,14 @@ func (i *Image) Apply(memory []byte) error {
 	}
 }
 
-// head returns what is before the memory or the patch.
-func (s *State) head() ([]byte, error) {
+// head returns what is before the memory or the patch, as long as least at the least.
+func (s *State) head(least int) ([]byte, error) {
 	state, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
+	}
+	if short := least - len(magic) - 4 - len(state); short > 0 {
+		state = append(state, strings.Repeat(" ", short)...)
 	}
 	if len(state) > maxState {
 		return nil, fmt.Errorf("a state of %d bytes, %d are allowed", len(state), maxState)
@@ -191,7 +195,7 @@ func (s *State) head() ([]byte, error) {
 }
 
 func store(f *os.File, memory []byte, s State) error {
-	head, err := s.head()
+	head, err := s.head(0)
 	if err == nil {
 		_, err = f.WriteAt(head, 0)
 	}
@@ -291,7 +295,7 @@ func changed(memory, base []byte, where []Extent, layer Layer) iter.Seq2[uint64,
 
 // ImageOffset returns where the memory begins in the file of a snapshot.
 func (s *State) ImageOffset() (int64, error) {
-	head, err := s.head()
+	head, err := s.head(0)
 	return s.imageOffset(len(head)), err
 }
 

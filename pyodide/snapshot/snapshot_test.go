@@ -89,12 +89,17 @@ func TestPatch(t *testing.T) {
 	if !bytes.Equal(got, memory) || int64(image.Memory) != int64(len(memory)) {
 		t.Errorf("another memory of %d bytes", image.Memory)
 	}
-	size := uint64(image.Patch)
-	if size < page || size > page+10*word || PatchSize(memory, base, where, layer, size-1) < size {
+	size := image.Patch
+	if size < page || size > page+10*word {
 		t.Errorf("a patch of %d bytes", size)
 	}
-	if n := PatchSize(memory, base, where, layer, word); n <= word || n >= size {
-		t.Errorf("%d bytes, where more than %d are too many", n, word)
+	for most, want := range map[int64]bool{word: false, size - 1: false, size: true} {
+		f := create(t)
+		fits, err := WritePatch(f, memory, base, where, layer, most, State{})
+		info, serr := f.Stat()
+		if err = errors.Join(err, serr, f.Close()); err != nil || fits != want || info.Size() > 0 != want {
+			t.Errorf("of at most %d bytes: %v, %v", most, fits, err)
+		}
 	}
 	if image, err = Open(writePatch(t, memory, base, nil, layer)); err != nil {
 		t.Fatal(err)
@@ -108,7 +113,7 @@ func TestPatch(t *testing.T) {
 	} {
 		f := create(t)
 		state := State{Memory: uint64(len(memory)), Delta: true, Patch: int64(len(bad))}
-		head, err := state.head()
+		head, err := state.head(0)
 		if err == nil {
 			_, err = f.Write(append(head, bad...))
 		}
@@ -136,9 +141,9 @@ func create(t *testing.T) *os.File {
 
 func writePatch(t *testing.T, memory, base []byte, where []Extent, layer Layer) string {
 	f := create(t)
-	size := PatchSize(memory, base, where, layer, maxMemory)
-	if err := errors.Join(WritePatch(f, memory, base, where, layer, size, State{}), f.Close()); err != nil {
-		t.Fatal(err)
+	fits, err := WritePatch(f, memory, base, where, layer, maxMemory, State{})
+	if err := errors.Join(err, f.Close()); err != nil || !fits {
+		t.Fatal(fits, err)
 	}
 	return f.Name()
 }
