@@ -55,22 +55,23 @@ func formatted(sh Shell, flags Flags, args []string) int {
 		return Usage(sh, "printf", "")
 	}
 	into := flags.Value('v')
-	f := &formatter{sh: sh, args: args[1:]}
+	f := &formatter{sh: sh, args: args[1:], out: vars.Builder{Memory: sh.Vars().Memory}}
 	for f.once(args[0]); len(f.args) > 0 && f.used && !f.stop; f.once(args[0]) {
 		f.used = false
 	}
-	if f.failed != nil {
-		sh.Report(f.failed)
+	text, err := f.out.String()
+	if err != nil {
+		sh.Report(err)
 		return 1
 	}
 	if !flags.On('v') {
-		return max(f.status, sh.Print("printf", f.out.String()))
+		return max(f.status, sh.Print("printf", text))
 	}
 	if name, _, _ := parse.CutSubscript(into); !parse.ValidName(name) {
 		sh.Errorf("printf: `%s': not a valid identifier", into)
 		return 2
 	}
-	if err := sh.Vars().SetNamed(into, f.out.String()); err != nil {
+	if err := sh.Vars().SetNamed(into, text); err != nil {
 		return failed(sh, "printf", err)
 	}
 	return f.status
@@ -80,11 +81,10 @@ func formatted(sh Shell, flags Flags, args []string) int {
 type formatter struct {
 	sh     Shell
 	args   []string
-	out    strings.Builder
+	out    vars.Builder
 	used   bool // a directive took an argument, or would have
 	stop   bool // \c
 	status int
-	failed error
 }
 
 func (f *formatter) next() (string, bool) {
@@ -98,11 +98,9 @@ func (f *formatter) next() (string, bool) {
 }
 
 func (f *formatter) write(s string) {
-	if !f.sh.Vars().Room(2 * int64(len(s))) {
-		f.failed, f.stop = vars.ErrMemory, true
-		return
+	if f.out.Add(s); f.out.Full {
+		f.stop = true
 	}
-	f.out.WriteString(s)
 }
 
 // once goes through the format once.

@@ -124,67 +124,62 @@ func (ex *Expander) replace(r *syntax.Replace, elems []string) ([]string, error)
 }
 
 func (ex *Expander) substituted(pat glob.Pattern, with Field, s string, anchor byte, all bool) (string, error) {
-	var b strings.Builder
-	put := func(match string) bool {
-		for _, p := range with {
-			t := p.Text
-			if !p.Quoted && strings.Contains(t, "&") {
-				if !ex.vars.Room(int64(strings.Count(t, "&")) * int64(len(match))) {
-					return false
-				}
-				t = strings.ReplaceAll(t, "&", match)
-			}
-			if !ex.vars.Room(int64(len(t))) {
-				return false
-			}
-			b.WriteString(t)
-		}
-		return true
-	}
-	ctx := ex.host.Context()
-	switch anchor {
-	case '#':
-		if n := pat.Prefix(ctx, s, true); n >= 0 {
-			ok := put(s[:n])
-			b.WriteString(s[n:])
-			return b.String(), memoryError(ok)
-		}
-		return s, nil
-	case '%':
-		if n := pat.Suffix(ctx, s, true); n >= 0 {
-			b.WriteString(s[:len(s)-n])
-			ok := put(s[len(s)-n:])
-			return b.String(), memoryError(ok)
-		}
-		return s, nil
-	}
 	if lit, ok := pat.Literal(); ok && !strings.Contains(s, lit) {
 		return s, nil
 	}
-	for i := 0; i < len(s); {
+	ctx := ex.host.Context()
+	text := vars.Builder{Memory: ex.vars.Memory}
+	put := func(match string) {
+		for _, p := range with {
+			t := p.Text
+			for !p.Quoted {
+				before, after, found := strings.Cut(t, "&")
+				if !found {
+					break
+				}
+				text.Add(before)
+				text.Add(match)
+				t = after
+			}
+			text.Add(t)
+		}
+	}
+	switch anchor {
+	case '#':
+		n := pat.Prefix(ctx, s, true)
+		if n < 0 {
+			return s, nil
+		}
+		put(s[:n])
+		text.Add(s[n:])
+		return text.String()
+	case '%':
+		n := pat.Suffix(ctx, s, true)
+		if n < 0 {
+			return s, nil
+		}
+		text.Add(s[:len(s)-n])
+		put(s[len(s)-n:])
+		return text.String()
+	}
+	for i := 0; i < len(s) && !text.Full; {
 		n := pat.Prefix(ctx, s[i:], true)
 		if n <= 0 {
 			_, size := glob.DecodeRune(s[i:])
-			b.WriteString(s[i : i+size])
+			text.Add(s[i : i+size])
 			i += size
 			continue
 		}
-		if !put(s[i : i+n]) {
-			return "", vars.ErrMemory
-		}
+		put(s[i : i+n])
 		if i += n; !all {
-			b.WriteString(s[i:])
+			text.Add(s[i:])
 			break
 		}
 	}
-	return b.String(), ctx.Err()
-}
-
-func memoryError(ok bool) error {
-	if ok {
-		return nil
+	if err := ctx.Err(); err != nil {
+		return "", err
 	}
-	return vars.ErrMemory
+	return text.String()
 }
 
 // operate is ${x#p}, ${x%p}, ${x^p}, ${x@Q} and the like.
@@ -217,11 +212,14 @@ func (ex *Expander) operate(p *syntax.ParamExp, v vars.Value) (vars.Value, error
 				s = s[:len(s)-n]
 			}
 		case syntax.UpperFirst, syntax.UpperAll:
-			s = ex.recase(s, pat, upper, p.Exp.Op == syntax.UpperAll)
+			s, err = ex.recase(s, pat, upper, p.Exp.Op == syntax.UpperAll)
 		case syntax.LowerFirst, syntax.LowerAll:
-			s = ex.recase(s, pat, unicode.ToLower, p.Exp.Op == syntax.LowerAll)
+			s, err = ex.recase(s, pat, unicode.ToLower, p.Exp.Op == syntax.LowerAll)
 		default:
-			return v, fmt.Errorf("%s: %w", p.Param.Value, ErrSubstitution)
+			err = fmt.Errorf("%s: %w", p.Param.Value, ErrSubstitution)
+		}
+		if err != nil {
+			return v, err
 		}
 		v.Elems[i] = s
 	}
@@ -237,21 +235,18 @@ func toggle(r rune) rune {
 }
 
 // recase changes the case of the characters that match pat, an empty one all.
-func (ex *Expander) recase(s string, pat glob.Pattern, to func(rune) rune, all bool) string {
-	if !ex.vars.Room(int64(len(s))) {
-		return ""
-	}
-	var b strings.Builder
+func (ex *Expander) recase(s string, pat glob.Pattern, to func(rune) rune, all bool) (string, error) {
+	text := vars.Builder{Memory: ex.vars.Memory}
 	for i := 0; i < len(s); {
 		r, n := glob.DecodeRune(s[i:])
 		if r <= unicode.MaxRune && (i == 0 || all) && (len(pat) == 0 || pat.Match(ex.host.Context(), s[i:i+n], false)) {
-			b.WriteRune(to(r))
+			text.Add(string(to(r)))
 		} else {
-			b.WriteString(s[i : i+n])
+			text.Add(s[i : i+n])
 		}
 		i += n
 	}
-	return b.String()
+	return text.String()
 }
 
 // transform is ${x@op}.
@@ -299,6 +294,7 @@ func (ex *Expander) transform(p *syntax.ParamExp, v vars.Value, op string) (vars
 		if !ex.vars.Room(4 * int64(len(s))) {
 			return v, vars.ErrMemory
 		}
+		var err error
 		switch op {
 		case "Q":
 			s = quote.Word(s)
@@ -309,11 +305,14 @@ func (ex *Expander) transform(p *syntax.ParamExp, v vars.Value, op string) (vars
 		case "L":
 			s = strings.ToLower(s)
 		case "u":
-			s = ex.recase(s, nil, unicode.ToUpper, false)
+			s, err = ex.recase(s, nil, unicode.ToUpper, false)
 		case "P":
 			s = ex.prompt(s)
 		default:
-			return v, fmt.Errorf("${%s@%s}: %w", p.Param.Value, op, ErrSubstitution)
+			err = fmt.Errorf("${%s@%s}: %w", p.Param.Value, op, ErrSubstitution)
+		}
+		if err != nil {
+			return v, err
 		}
 		v.Elems[i] = s
 	}

@@ -2,6 +2,7 @@ package vars
 
 import (
 	"errors"
+	"strings"
 
 	"coderunner/internal/machine/memfs"
 )
@@ -43,6 +44,35 @@ func (m *Memory) Room(n int64) bool {
 		return false
 	}
 	return true
+}
+
+// Builder builds a text. What its growth takes counts until the statement ends, and
+// so does what it leaves to the collector.
+type Builder struct {
+	Memory *Memory
+	Full   bool // it exceeded the memory limit, and takes no more
+	text   strings.Builder
+}
+
+// Add appends s.
+func (b *Builder) Add(s string) {
+	if free := b.text.Cap() - b.text.Len(); len(s) > free && !b.Full {
+		b.Full = !b.Memory.Room(int64(2*b.text.Cap() + len(s)))
+		if !b.Full {
+			b.text.Grow(len(s))
+		}
+	}
+	if !b.Full {
+		b.text.WriteString(s)
+	}
+}
+
+// String returns what was added, or ErrMemory.
+func (b *Builder) String() (string, error) {
+	if b.Full {
+		return "", ErrMemory
+	}
+	return b.text.String(), nil
 }
 
 // Charge makes size the bytes that a variable takes.
