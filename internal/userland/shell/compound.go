@@ -10,7 +10,6 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/builtins"
 	"coderunner/internal/userland/shell/parse"
@@ -264,12 +263,17 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 
 func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 	for _, w := range patterns {
-		pat, err := sh.ex.Pattern(w)
+		text, err := sh.ex.Pattern(w)
 		if err != nil {
 			sh.discard(err)
 			return false
 		}
-		if glob.Compile(pat, sh.opts.Extglob).Match(sh.ctx, s, sh.opts.Nocasematch) {
+		pat, err := sh.ex.Compile(text, sh.opts.Extglob)
+		if err != nil {
+			sh.discard(err)
+			return false
+		}
+		if pat.Match(sh.ctx, s, sh.opts.Nocasematch) {
 			return true
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/regex"
 	"coderunner/internal/userland/shell/arith"
 	"coderunner/internal/userland/shell/builtins"
@@ -143,7 +142,11 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 	}
 	switch x.Op {
 	case syntax.TsMatch, syntax.TsMatchShort, syntax.TsNoMatch:
-		return glob.Compile(r.Pattern(), true).Match(t.sh.ctx, l, t.sh.opts.Nocasematch) == (x.Op != syntax.TsNoMatch)
+		pat, err := t.sh.ex.Compile(r.Pattern(), true)
+		if err != nil {
+			return t.fail(err)
+		}
+		return pat.Match(t.sh.ctx, l, t.sh.opts.Nocasematch) == (x.Op != syntax.TsNoMatch)
 	case syntax.TsReMatch:
 		return t.regexp(l, r)
 	case syntax.TsEql, syntax.TsNeq, syntax.TsLss, syntax.TsLeq, syntax.TsGtr, syntax.TsGeq:

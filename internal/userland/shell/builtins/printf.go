@@ -36,6 +36,16 @@ func echo(sh Shell, args []string) int {
 		}
 		args = args[1:]
 	}
+	size := 0
+	for _, arg := range args {
+		size += len(arg) + 1
+	}
+	if escapes {
+		size *= 4 // two more texts, and what the first leaves
+	}
+	if !sh.Vars().Room(int64(2 * size)) {
+		return failed(sh, "echo", vars.ErrMemory)
+	}
 	s := strings.Join(args, " ")
 	if escapes {
 		var stop bool
@@ -173,6 +183,10 @@ func (f *formatter) convert(d printf.Directive) {
 		f.write(d.FormatString(s))
 	case 'b':
 		s, _ := f.next()
+		if !f.sh.Vars().Room(int64(len(s))) {
+			f.out.Full, f.stop = true, true
+			return
+		}
 		s, stop := quote.Unescape(s, true)
 		f.write(d.FormatString(s))
 		f.stop = f.stop || stop

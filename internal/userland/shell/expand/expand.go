@@ -10,6 +10,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
+	"coderunner/internal/userland/glob"
 	"coderunner/internal/userland/shell/parse"
 	"coderunner/internal/userland/shell/quote"
 	"coderunner/internal/userland/shell/vars"
@@ -87,14 +88,23 @@ func plain(w *syntax.Word) (string, bool) {
 // Literal expands a word to one string without splitting: what is assigned,
 // tested, or a file to redirect to.
 func (ex *Expander) Literal(w *syntax.Word) (string, error) {
-	f, err := ex.Field(w, false)
-	return f.String(), err
+	return ex.joined(ex.Field(w, false))
 }
 
 // AssignedValue expands the value of an assignment, where ~ is also behind a colon.
 func (ex *Expander) AssignedValue(w *syntax.Word) (string, error) {
-	f, err := ex.Field(w, true)
-	return f.String(), err
+	return ex.joined(ex.Field(w, true))
+}
+
+// joined returns the text of a field, which counts where it is not that of its only piece.
+func (ex *Expander) joined(f Field, err error) (string, error) {
+	if err == nil && len(f) > 1 && !ex.vars.Room(int64(f.size())) {
+		err = vars.ErrMemory
+	}
+	if err != nil {
+		return "", err
+	}
+	return f.String(), nil
 }
 
 // Field expands a word to one field; assign: as the value of an assignment.
@@ -117,7 +127,21 @@ func (ex *Expander) Field(w *syntax.Word, assign bool) (Field, error) {
 // Pattern expands a word to a pattern, in which quoted characters are escaped.
 func (ex *Expander) Pattern(w *syntax.Word) (string, error) {
 	f, err := ex.Field(w, false)
-	return f.Pattern(), err
+	if err == nil && !ex.vars.Room(4*int64(f.size())) { // escapes, and what a builder leaves
+		err = vars.ErrMemory
+	}
+	if err != nil {
+		return "", err
+	}
+	return f.Pattern(), nil
+}
+
+// Compile compiles a pattern.
+func (ex *Expander) Compile(text string, extglob bool) (glob.Pattern, error) {
+	if !ex.vars.Room(int64(len(text)) * glob.PatternCost) {
+		return nil, vars.ErrMemory
+	}
+	return glob.Compile(text, extglob), nil
 }
 
 // Document expands the body of a here-document.
@@ -137,7 +161,15 @@ func (ex *Expander) Document(w *syntax.Word) (string, error) {
 		s := ex.host.Source().Of(w) // with the line that ends it
 		return s[:strings.LastIndexByte(s, '\n')+1]
 	})
-	return b.cur.String(), b.err
+	return ex.joined(b.cur, b.err)
+}
+
+// size returns how many bytes a field's text has.
+func (f Field) size() (n int) {
+	for _, p := range f {
+		n += len(p.Text)
+	}
+	return n
 }
 
 func (f Field) String() string {
@@ -145,6 +177,7 @@ func (f Field) String() string {
 		return f[0].Text
 	}
 	var s strings.Builder
+	s.Grow(f.size())
 	for _, p := range f {
 		s.WriteString(p.Text)
 	}

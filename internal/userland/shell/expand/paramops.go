@@ -110,9 +110,12 @@ func (ex *Expander) replace(r *syntax.Replace, elems []string) ([]string, error)
 	if lit, ok := parse.FirstLit(r.Orig); ok && !r.All && lit != "" && (lit[0] == '#' || lit[0] == '%') {
 		anchor, text = lit[0], text[1:]
 	}
-	pat := glob.Compile(text, ex.opts.Extglob)
 	if text == "" && anchor == 0 {
 		return elems, nil
+	}
+	pat, err := ex.Compile(text, ex.opts.Extglob)
+	if err != nil {
+		return nil, err
 	}
 	elems = slices.Clone(elems)
 	for i, s := range elems {
@@ -199,7 +202,10 @@ func (ex *Expander) operate(p *syntax.ParamExp, v vars.Value) (vars.Value, error
 	if rest, ok := strings.CutPrefix(text, parse.Toggled); ok {
 		text, upper = rest, toggle
 	}
-	pat := glob.Compile(text, ex.opts.Extglob)
+	pat, err := ex.Compile(text, ex.opts.Extglob)
+	if err != nil {
+		return v, err
+	}
 	v.Elems = slices.Clone(v.Elems)
 	for i, s := range v.Elems {
 		switch p.Exp.Op {

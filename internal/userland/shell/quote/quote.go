@@ -121,6 +121,7 @@ func ANSI(s string) string {
 // echo -e. stop reports whether \c ended the text.
 func Unescape(s string, printfs bool) (text string, stop bool) {
 	var b strings.Builder
+	b.Grow(len(s))
 	for s != "" && !stop {
 		at := strings.IndexByte(s, '\\')
 		if at < 0 {
