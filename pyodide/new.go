@@ -86,6 +86,10 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 	if err := in.fs.Restore(z.owner.Files); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
+	if z.Parked() {
+		p := *z.owner.Suspended.Parked
+		in.parked = &p
+	}
 	if err := in.resume(z.owner.Suspended, o.Populate); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
