@@ -1,11 +1,11 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"coderunner/runners"
@@ -33,30 +33,17 @@ type paused struct {
 // maxPaused bounds a paused program in a manifest, in bytes.
 const maxPaused = maxManifest / 2
 
-// Keep has a request that can be kept: its input is read.
-func Keep(req *runners.Request) error {
-	if req.Stdin == nil {
-		return nil
-	}
-	b, err := io.ReadAll(req.Stdin)
-	req.Stdin = kept{bytes.NewReader(b), b}
-	return err
-}
-
-// kept is an input that is known as a whole.
-type kept struct {
-	io.Reader
-	all []byte
-}
-
 // pause commits a program that waits.
 func (x *session) pause(c Call, req runners.Request, out *runners.Outcome) error {
 	p := &paused{
 		Language: req.Language, Code: req.Code, Filename: c.Request.Filename, Packages: req.Packages, Args: req.Args, Files: req.Files,
 		Timeout: req.Limits.Timeout, Rollback: c.Rollback, Journal: out.Journal,
 	}
-	if in, ok := req.Stdin.(kept); ok {
-		p.Stdin = in.all
+	if in, ok := req.Stdin.(*strings.Reader); ok {
+		p.Stdin = make([]byte, in.Size())
+		if _, err := in.ReadAt(p.Stdin, 0); err != nil && err != io.EOF {
+			return err
+		}
 	}
 	if b, err := json.Marshal(p); err != nil || len(b) > maxPaused {
 		return refuse("The program waits for consent, and cannot be kept until then: with its files and calls it has more than %d MiB.", maxPaused>>20)
@@ -75,7 +62,7 @@ func (p *paused) request() runners.Request {
 	req := runners.Request{Language: p.Language, Code: p.Code, Filename: p.Filename, Packages: p.Packages, Args: p.Args, Files: p.Files}
 	req.Limits.Timeout = p.Timeout
 	if p.Stdin != nil {
-		req.Stdin = kept{bytes.NewReader(p.Stdin), p.Stdin}
+		req.Stdin = strings.NewReader(string(p.Stdin))
 	}
 	return req
 }
