@@ -59,7 +59,8 @@ type Query struct {
 	URI    string          `json:"uri,omitempty"`
 	Args   json.RawMessage `json:"args,omitempty"`
 	Line   int             `json:"line,omitempty"`
-	Key    string          `json:"key,omitempty"` // by which a query is cancelled
+	Parks  bool            `json:"parks,omitempty"` // see runners.ToolCall
+	Key    string          `json:"key,omitempty"`   // by which a query is cancelled
 
 	progress func(done, total float64, message string)
 }
@@ -267,7 +268,7 @@ func ask(ctx context.Context, t runners.Tools, q Query) (any, error) {
 	case "read":
 		return bounded(t.Read(ctx, q.Name, q.URI))
 	case "call":
-		c := runners.ToolCall{Tool: q.Name, Arguments: q.Args, Line: max(q.Line, 0), Progress: q.progress}
+		c := runners.ToolCall{Tool: q.Name, Arguments: q.Args, Line: max(q.Line, 0), Parks: q.Parks, Progress: q.progress}
 		if len(c.Arguments) == 0 {
 			c.Arguments = json.RawMessage("{}")
 		}
