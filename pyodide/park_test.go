@@ -137,9 +137,35 @@ x
 	}
 }
 
-// TestParkNot asks to be parked where that is not possible.
-func TestParkNot(t *testing.T) {
+// TestParkWhere asks to be parked where that is possible, and where it is not.
+func TestParkWhere(t *testing.T) {
 	for name, code := range map[string]string{
+		"top level":     "park()",
+		"method":        "class A:\n    def f(self): return park()\nA().f()",
+		"lambda":        "(lambda *a, **o: park())(1, x=2)",
+		"arguments":     "def f(*a, **o): return park()\nf(*[1], **{'x': 2})",
+		"decorator":     "import functools\ndef d(f):\n    @functools.wraps(f)\n    def g(*a, **o): return f(*a, **o)\n    return g\n@d\ndef f(n): return park()\nf(1)",
+		"comprehension": "[(i, park()) for i in range(3)]",
+		"context":       "class A:\n    def __enter__(self): return park()\n    def __exit__(self, *e): pass\nwith A() as a: pass",
+		"except":        "try:\n    1 / 0\nexcept ZeroDivisionError:\n    try:\n        raise KeyError\n    finally:\n        park()",
+		"match":         "match [1, 2]:\n    case [a, b]: print(f'{park()} {a}')",
+		"display":       "def f(): return park()\nx = {'a': f()}",
+		"open file":     "f = open('x', 'w')\nf.write('x')\npark()",
+		"old thread":    "import threading\nt = threading.Thread(target=print)\nt.start(); t.join()\npark()",
+		"traced":        "import sys\nsys.settrace(lambda *_: None)\ndef f(): return park()\nf()",
+	} {
+		p := parksAlways
+		p.Code = "from _coderunner import park\n" + code
+		if res, _, _ := run(t, pyodide.Options{}, p); res.Ended != pyodide.Parked {
+			t.Errorf("%s: %+v %+v", name, res, res.Exception)
+		}
+	}
+	for name, code := range map[string]string{
+		"__init__":   "class A:\n    def __init__(self): self.x = park()\nA().x",
+		"property":   "class A:\n    x = property(lambda _: park())\nA().x",
+		"generator":  "next(park() for _ in range(1))",
+		"class":      "class A: x = park()\nA.x",
+		"partial":    "import functools\nfunctools.partial(lambda: park())()",
 		"callback":   "list(map(lambda _: park(), [1]))[0]",
 		"method":     "class A:\n    def __call__(self): return park()\nA()()",
 		"exec":       "exec('x = park()')\nx",
