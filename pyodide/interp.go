@@ -260,9 +260,12 @@ func (in *Interp) runLocked(ctx context.Context, p Program, maxReport uint32, be
 
 	in.parks = p.Parks
 	res, cpu, err := in.timed(ctx, maxReport, begin)
-	if in.parked != nil && errors.Is(err, errParked) {
-		in.dead = false
-		res, err = &Result{Ended: Parked}, in.setGlobal("__stack_pointer", in.parked.Stack)
+	if errors.Is(err, errParked) {
+		in.deadline.stop()
+		if context.Cause(ctx) == nil && !in.deadline.hasStruck() {
+			in.dead = false
+			res, err = &Result{Ended: Parked}, in.setGlobal("__stack_pointer", in.parked.Stack)
+		}
 	}
 	left := in.endThreads(ctx, p.Session && err == nil)
 	in.spent = left > 0 && !p.Session // CPython waits for them
@@ -272,7 +275,7 @@ func (in *Interp) runLocked(ctx context.Context, p Program, maxReport uint32, be
 	switch {
 	case err != nil:
 		res = in.ended(ctx, err)
-	case res.Ended == Parked:
+	case res.Ended == Parked && context.Cause(ctx) == nil:
 	case in.deadline.hasStruck():
 		res.Ended = Interrupted
 	case context.Cause(ctx) != nil:

@@ -33,7 +33,7 @@ func TestPark(t *testing.T) {
 	base := in.Base().Name()
 	p := parksAlways
 	p.Code = `
-import random, time, uuid
+import random, threading, time, uuid
 from contextlib import contextmanager
 from _coderunner import park
 
@@ -71,7 +71,15 @@ def work(total):
     assert kept == list(first)
     return total
 
+ended = []
+t = threading.Thread(target=ended.append, args=(1,))
+t.start()
+t.join()
 x = work(100)
+t = threading.Thread(target=ended.append, args=(2,))
+t.start()
+t.join()
+assert ended == [1, 2]
 try:
     assert park()
     raise KeyError("last")

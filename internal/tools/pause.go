@@ -146,8 +146,8 @@ func (p *Pause) outcome(out *runners.Outcome) (*runners.Outcome, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case out.Status == runners.Paused && p.parked == nil:
-		return nil, errors.New("a program is parked in no call")
+	case out.Status == runners.Paused && (p.parked == nil || out.Continued == nil || !out.Continued.Kept):
+		return nil, errors.New("a program is parked in no call, or was not kept")
 	case out.Status == runners.Paused:
 		p.journal = Journal{Waiting: []Waiting{*p.parked}}
 	case !p.stopped || out.Status != runners.Cancelled:

@@ -209,7 +209,7 @@ func (j *job) parked() bool { return j.continued != nil && j.req.Session.Parked 
 func (j *job) parks() bool {
 	in, known := j.req.Stdin.(*strings.Reader)
 	reads := j.req.Stdin != nil && (!known || in.Size() > 0) // how much it has read is not known
-	return j.continued != nil && !reads && j.req.Project == nil && j.procs.Kernel.Alone()
+	return j.continued != nil && !reads && j.req.Project == nil && j.procs.Parks()
 }
 
 // errLost is the error of a parked program whose interpreter is gone.

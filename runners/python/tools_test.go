@@ -139,8 +139,8 @@ result
 		t.Errorf("%+v %+v", o.Error, o.Continued)
 	}
 	saved = nil
-	request.Request.Code = "import os\nresult[3], 'made' in globals(), os.listdir()"
-	if o, err := store.Run(t.Context(), request, do); err != nil || o.Result == nil || o.Result.Text != "(299, False, [])" {
+	request.Request.Code = "import os\nresult[3], 'made' in globals(), os.listdir(), os.umask((1 << 31 | 0x9a41) - (1 << 32))" // no call waits
+	if o, err := store.Run(t.Context(), request, do); err != nil || o.Result == nil || o.Result.Text != "(299, False, [], 10)" {
 		t.Errorf("%+v, %v", o, err)
 	}
 }

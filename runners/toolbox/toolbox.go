@@ -33,6 +33,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"coderunner/runners"
@@ -73,6 +74,7 @@ type Box struct {
 	progress runners.ProgressFunc
 	hold     func() (release func())
 	room     chan struct{}
+	parks    atomic.Bool // see Parks
 
 	mu      sync.Mutex
 	waiting int
@@ -133,6 +135,9 @@ func (b *Box) Ask(ctx context.Context, text []byte) json.RawMessage {
 	return encoded
 }
 
+// Parks reports whether the last answer told the program to be parked.
+func (b *Box) Parks() bool { return b != nil && b.parks.Load() }
+
 // Do answers a query: with a *[runners.ToolResult], text, or a list of names or tools. The error
 // is a *[runners.ToolError].
 func (b *Box) Do(ctx context.Context, q Query) (value any, err error) {
@@ -157,8 +162,10 @@ func (b *Box) Do(ctx context.Context, q Query) (value any, err error) {
 	} else {
 		value, err = b.reported(ctx, q)
 	}
-	if err != nil {
-		return nil, toolError(err)
+	refused := toolError(err)
+	b.parks.Store(refused != nil && refused.Code == runners.Parks)
+	if refused != nil {
+		return nil, refused
 	}
 	return value, nil
 }
