@@ -86,10 +86,6 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 	if err := in.fs.Restore(z.owner.Files); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	if z.Parked() {
-		p := *z.owner.Suspended.Parked
-		in.parked = &p
-	}
 	if err := in.resume(z.owner.Suspended, o.Populate); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
@@ -97,7 +93,7 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 }
 
 // resume restores the files and descriptors of the suspended interpreter, if it
-// was one.
+// was one, and its parked program.
 func (in *Interp) resume(l *suspended, populate func(*Interp) error) error {
 	if l != nil {
 		if err := in.fs.Restore(l.Files); err != nil {
@@ -110,6 +106,7 @@ func (in *Interp) resume(l *suspended, populate func(*Interp) error) error {
 		}
 	}
 	if l != nil {
+		in.parked = l.Parked
 		return in.proc.Restore(l.Process)
 	}
 	return nil

@@ -62,13 +62,9 @@ func (in *Interp) park() abi.Errno {
 		return abi.EBUSY
 	}
 	p := in.findPlace()
-	if p == nil {
-		return abi.EBUSY
-	}
-	if _, err := in.proc.State(); err != nil {
-		return abi.EBUSY
-	}
-	if _, err := in.fs.State(Home); err != nil {
+	_, unfit := in.proc.State() // as Snapshot finds it
+	_, tooMuch := in.fs.State(Home)
+	if p == nil || unfit != nil || tooMuch != nil {
 		return abi.EBUSY
 	}
 	in.parked = p
@@ -133,13 +129,3 @@ func (in *Interp) Unpark(ctx context.Context, p Program) (*Result, error) {
 		return report, err
 	})
 }
-
-// Parked reports whether the interpreter has a parked program, and can run no other.
-func (in *Interp) Parked() bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.parked != nil
-}
-
-// Parked reports whether interpreters made of the snapshot have a parked program.
-func (z *Snapshot) Parked() bool { return z.owner.Suspended != nil && z.owner.Suspended.Parked != nil }
