@@ -43,6 +43,7 @@
 //	lease      take an instance out of the pool for one interpreter
 //	linking    what an instance has of shared libraries and functions of C
 //	own        of a library: written by the program, compiled for it alone
+//	park       stop a program in the middle of a call, to go on there later
 //	preload    import modules before a snapshot is taken
 //	report     what the guest's half says of a run: a claim, no more
 //	reset      make a used instance what its snapshot is

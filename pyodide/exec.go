@@ -31,7 +31,9 @@ func (in *Interp) Exec(ctx context.Context, c Command) (*Result, error) {
 	if in.closed || in.dead {
 		return nil, errClosed
 	}
-	return in.runLocked(ctx, in.functions.Exec, Program{}, string(req), maxExecReport)
+	return in.runLocked(ctx, Program{}, maxExecReport, func(g guest) (uint32, error) {
+		return g.callOne(in.functions.Exec, string(req))
+	})
 }
 
 // pid returns the number of the interpreter's process.

@@ -31,3 +31,14 @@ func (r *Runtime) DropInstances() { r.pool.Drop(func(poolKey) bool { return true
 // Endure returns programs that were interrupted softly so much longer before they
 // are stopped for good.
 func (in *Interp) Endure(more time.Duration) { in.patience = more }
+
+// ParkOffsets returns the constants of park.go that CPython says itself, and what it says.
+func (in *Interp) ParkOffsets() (ours, its [3]uint64, err error) {
+	at, err := in.compiled.symbol("_PyRuntime") // it begins with _Py_DebugOffsets
+	if err != nil {
+		return ours, its, err
+	}
+	word := func(n uint32) uint64 { v, _ := in.mem.Uint64(at + 8*n); return v }
+	const thread, frame = 3 + 3 + 16, 3 + 3 + 16 + 9 // numbers in front of thread_state and interpreter_frame
+	return [3]uint64{stateFrame, framePrevious, frameOwner + ownerShift/8}, [3]uint64{word(thread + 4), word(frame + 1), word(frame + 5)}, nil
+}

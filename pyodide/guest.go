@@ -268,18 +268,23 @@ func (g guest) store(addr uint32, words ...uint32) error {
 // apply calls a function object of the guest with a str and returns the str that
 // it returns, of at most limit bytes.
 func (g guest) apply(function uint32, text string, limit uint32) (string, error) {
-	arg, err := g.str(text)
+	result, err := g.callOne(function, text)
 	if err != nil {
-		return "", err
-	}
-	result, err := g.object("PyObject_CallOneArg", function, arg)
-	if err != nil {
-		return "", err
-	}
-	if _, err := g.call("Py_DecRef", arg); err != nil {
 		return "", err
 	}
 	return g.text(result, limit)
+}
+
+// callOne calls a function object of the guest with a str.
+func (g guest) callOne(function uint32, text string) (result uint32, err error) {
+	arg, err := g.str(text)
+	if err != nil {
+		return 0, err
+	}
+	if result, err = g.object("PyObject_CallOneArg", function, arg); err == nil {
+		_, err = g.call("Py_DecRef", arg)
+	}
+	return result, err
 }
 
 // context adds the interpreter's host state, which host functions read, to the

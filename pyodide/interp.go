@@ -117,6 +117,11 @@ type Interp struct {
 	from      *Snapshot
 	layer     *layer // what the layer below a Snapshot has; nil: there is none
 
+	bottom   uint32      // the stack pointer when no program runs
+	parks    func() bool // see Program.Parks; of the run in progress
+	parked   *parked     // under mu; its program; nil: it has none
+	resuming *parked     // which goes on, until umask returns
+
 	mu     sync.Mutex // held while a program runs, and by Close
 	closed bool       // under mu
 	spent  bool       // under mu; no program can run any more
@@ -220,16 +225,23 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if in.closed || in.dead || in.spent {
+	if in.closed || in.dead || in.spent || in.parked != nil {
 		return nil, errClosed
 	}
+	stack, err := in.global("__stack_pointer")
+	if err != nil {
+		return nil, err
+	}
+	in.bottom = uint32(stack.Get())
 	in.signals.act(sigxcpu, handled) // as the guest does first, also after a program that did not
-	return in.runLocked(ctx, in.functions.Run, p, string(req), asked.maxReport())
+	return in.runLocked(ctx, p, asked.maxReport(), func(g guest) (uint32, error) {
+		return g.callOne(in.functions.Run, string(req))
+	})
 }
 
-// runLocked calls the guest's function that runs a program, within its limits, and
-// returns how that ended.
-func (in *Interp) runLocked(ctx context.Context, function uint32, p Program, request string, maxReport uint32) (*Result, error) {
+// runLocked runs a program by a function of the guest, within its limits, and returns how
+// that ended. begin calls it and returns the report, a str.
+func (in *Interp) runLocked(ctx context.Context, p Program, maxReport uint32, begin func(guest) (report uint32, err error)) (*Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	grace := softGrace + in.patience
@@ -246,7 +258,15 @@ func (in *Interp) runLocked(ctx context.Context, function uint32, p Program, req
 	stop := context.AfterFunc(ctx, in.signals.stop)
 	defer stop()
 
-	res, cpu, err := in.timed(ctx, function, request, maxReport)
+	in.parks = p.Parks
+	res, cpu, err := in.timed(ctx, maxReport, begin)
+	if errors.Is(err, errParked) {
+		in.deadline.stop()
+		if context.Cause(ctx) == nil && !in.deadline.hasStruck() {
+			in.dead = false
+			res, err = &Result{Ended: Parked}, in.setGlobal("__stack_pointer", in.parked.Stack)
+		}
+	}
 	left := in.endThreads(ctx, p.Session && err == nil)
 	in.spent = left > 0 && !p.Session // CPython waits for them
 	in.deadline.stop()
@@ -255,6 +275,7 @@ func (in *Interp) runLocked(ctx context.Context, function uint32, p Program, req
 	switch {
 	case err != nil:
 		res = in.ended(ctx, err)
+	case res.Ended == Parked && context.Cause(ctx) == nil:
 	case in.deadline.hasStruck():
 		res.Ended = Interrupted
 	case context.Cause(ctx) != nil:
@@ -293,7 +314,7 @@ func (in *Interp) timeIsUp() {
 
 // timed calls a function of the guest that runs a program and measures the processor time that it
 // takes: the guest stays on one thread.
-func (in *Interp) timed(ctx context.Context, function uint32, request string, maxReport uint32) (*Result, time.Duration, error) {
+func (in *Interp) timed(ctx context.Context, maxReport uint32, begin func(guest) (report uint32, err error)) (*Result, time.Duration, error) {
 	known := in.cpu.reset()
 	defer in.cpu.stop()
 	if known { // on Linux
@@ -311,7 +332,10 @@ func (in *Interp) timed(ctx context.Context, function uint32, request string, ma
 		held += bytes
 		return true
 	}
-	text, err := g.apply(function, request, maxReport)
+	text, report, err := "", uint32(0), error(nil)
+	if report, err = begin(g); err == nil {
+		text, err = g.text(report, maxReport)
+	}
 	took := in.cpu.time()
 	if err != nil {
 		return nil, took, err

@@ -93,7 +93,7 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 }
 
 // resume restores the files and descriptors of the suspended interpreter, if it
-// was one.
+// was one, and its parked program.
 func (in *Interp) resume(l *suspended, populate func(*Interp) error) error {
 	if l != nil {
 		if err := in.fs.Restore(l.Files); err != nil {
@@ -106,6 +106,7 @@ func (in *Interp) resume(l *suspended, populate func(*Interp) error) error {
 		}
 	}
 	if l != nil {
+		in.parked = l.Parked
 		return in.proc.Restore(l.Process)
 	}
 	return nil

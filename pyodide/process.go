@@ -152,6 +152,7 @@ func (in *Interp) callbacks() emscripten.Guest {
 			}
 			return in.device()
 		},
+		Park:    in.park,
 		Alarm:   func(which uint32) { signals.alarm(timerSignals[which]) },
 		DlError: in.dlError,
 		Threads: threadCalls{in.instance},

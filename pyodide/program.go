@@ -23,6 +23,10 @@ type Program struct {
 	// done.
 	Session bool
 
+	// Parks, if not nil, reports whether the program may be parked now if it asks for it. It is
+	// called while the program runs.
+	Parks func() bool
+
 	// Timeout limits the execution, including the host's work for the program;
 	// 0 is no limit.
 	Timeout time.Duration
@@ -57,13 +61,14 @@ const (
 	Interrupted              // the time limit, seen by the program as KeyboardInterrupt
 	Stopped                  // the time limit, by force
 	Cancelled                // the context ended
+	Parked                   // by itself, see Program.Parks; only Unpark and Snapshot are possible
 	Flooded                  // Stdout or Stderr refused a write
 	Trapped                  // WebAssembly's own checks ended it; see Result.Trap
 	Unreported               // the program broke the guest's half, which sent no valid report
 	Died                     // memory ran out in C, or our fault
 )
 
-var endedNames = [...]string{"finished", "interrupted", "stopped", "cancelled", "flooded", "trapped", "unreported", "died"}
+var endedNames = [...]string{"finished", "interrupted", "stopped", "cancelled", "parked", "flooded", "trapped", "unreported", "died"}
 
 func (e Ended) String() string { return endedNames[e] }
 

@@ -125,6 +125,7 @@ type linkState struct {
 type suspended struct {
 	Files   []memfs.Saved
 	Process emscripten.State
+	Parked  *parked `json:",omitempty"` // its program; nil: none
 
 	layer func() (*os.File, error) // see Interp.Snapshot
 	lost  bool

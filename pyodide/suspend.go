@@ -34,7 +34,7 @@ func (in *Interp) Snapshot(f *os.File, lost bool, layer func() (*os.File, error)
 	if in.closed || in.dead {
 		return errClosed
 	}
-	l := &suspended{layer: layer, lost: lost}
+	l := &suspended{layer: layer, lost: lost, Parked: in.parked}
 	var err error
 	if l.Process, err = in.proc.State(); err == nil {
 		l.Files, err = in.fs.State(Home)

@@ -28,6 +28,10 @@ type Session struct {
 	// leaves.
 	Before, After string
 
+	// Parked reports that the state Before has a program that was parked, and this is it: it
+	// goes on.
+	Parked bool
+
 	// Unnamed reports that nobody gave the program the name of its file, so directory
 	// listings leave it out.
 	Unnamed bool

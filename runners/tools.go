@@ -60,6 +60,10 @@ type ToolCall struct {
 	Arguments json.RawMessage `json:"arguments"` // an object
 	Line      int             `json:"line,omitempty"`
 
+	// Parks reports that the program can be parked if nobody consents to the call yet, and makes
+	// it again when it goes on: the error's code is [Parks] then.
+	Parks bool `json:"parks,omitempty"`
+
 	// Progress, if not nil, gets what the tool reports.
 	Progress func(done, total float64, message string) `json:"-"`
 }
@@ -121,5 +125,8 @@ type ToolError struct {
 	Code    string `json:"code"` // "denied", "bad_arguments", "not_found", "failed", "unavailable", "timeout", "budget", "unknown"
 	Message string `json:"message"`
 }
+
+// Parks is the code of the error of a [ToolCall] that has the program parked.
+const Parks = "parks"
 
 func (e *ToolError) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Message) }

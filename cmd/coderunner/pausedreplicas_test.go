@@ -12,13 +12,13 @@ import (
 )
 
 // TestPausedOnReplicas has twenty programs wait for consent in an S3 server, kills the server
-// that they ran on, and has others approve: each goes on with the answers that it had, no call
-// is made twice, and one whose server is killed while it runs is said to be unknown.
+// that they ran on, and has others approve: each goes on with the answers that it had, or where it
+// was, no call is made twice, and one whose server is killed while it runs is said to be unknown.
 func TestPausedOnReplicas(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds an S3 server")
 	}
-	const programs, lost = 20, 10 // which of them is lost
+	const programs, lost = 20, 11 // which of them is lost
 	var mu sync.Mutex
 	drawn, added := map[string]int{}, map[string]int{} // calls, by the program's number
 	arrived, never := make(chan bool), make(chan bool)
@@ -78,6 +78,10 @@ func TestPausedOnReplicas(t *testing.T) {
 
 	first := replica()
 	each(first, 0, programs, "run_code", func(n int) string { return fmt.Sprintf(`1. api.add({"n":%d,"text":"drawn%[1]d"})`, n) }, func(n int) map[string]any {
+		if n%2 == 1 { // it is parked
+			code := fmt.Sprintf("from tools import api\nd = api.draw(n=%d)\na = api.add(n=%[1]d, text=d)\nprint('got', a, 'of', d)", n)
+			return map[string]any{"language": "python", "session": fmt.Sprint("s", n), "code": code}
+		}
 		code := fmt.Sprintf("d=$(tool api draw --n %d | jq -r .)\na=$(tool api add --n %[1]d --text $d | jq -r .)\necho got $a of $d", n)
 		return map[string]any{"language": "bash", "session": fmt.Sprint("s", n), "code": code}
 	})

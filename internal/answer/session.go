@@ -25,6 +25,8 @@ func (a *Answer) session(out *runners.Outcome) {
 	switch {
 	case k.Refused != "":
 		note("It is as before this call. %s", k.Refused)
+	case a.Structured.Status == runners.Paused && k.Kept:
+		note("Its program goes on where it is when the user decides (the tool sessions: approve or reject; \"coderunner sessions\"); until then it takes no other.")
 	case a.Structured.Status == runners.Paused:
 		note("Its program goes on from its beginning, with the answers that it has got, when the user decides (the tool sessions: approve or reject; \"coderunner sessions\"); until then it takes no other.")
 	case k.RolledBack:

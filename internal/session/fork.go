@@ -22,10 +22,10 @@ func (s *Store) Fork(ctx context.Context, from, to string, n int) error {
 		if err != nil {
 			return err
 		}
-		if err := a.link(b, old); err != nil {
+		fork := old.next(fmt.Sprintf("fork of %s at %d", from, old.Number))
+		if err := a.link(b, fork); err != nil {
 			return fmt.Errorf("fork the session %s: %w", from, err)
 		}
-		fork := old.next(fmt.Sprintf("fork of %s at %d", from, old.Number))
 		b.now = &state{Number: old.Number}
 		return b.commit(fork)
 	}

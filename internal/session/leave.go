@@ -12,6 +12,7 @@ import (
 type collection struct {
 	session *session
 	given   []runners.File // that the request brought
+	before  []runners.SessionFile
 	done    bool
 	files   []runners.SessionFile
 	problem error // an *Error: why the files cannot be kept
@@ -24,7 +25,7 @@ type collection struct {
 // leave is runners.Session.Leave.
 func (c *collection) leave(dir fs.FS, own runners.File) (runners.Left, error) {
 	c.done, c.known = true, map[string]runners.SessionFile{}
-	for _, f := range c.session.now.Files {
+	for _, f := range c.before {
 		c.known[f.Path] = f
 	}
 	walked := 0

@@ -1,18 +1,18 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"coderunner/runners"
 )
 
 // paused is a program that waits for a decision. The session is as before it; no other
-// program runs there until it has gone on, from its beginning.
+// program runs there until it has gone on, from its beginning or from where it was parked.
 type paused struct {
 	Language runners.Language `json:"language"`
 	Code     string           `json:"code"`
@@ -24,39 +24,69 @@ type paused struct {
 	Timeout  time.Duration    `json:"timeout,omitempty"`
 	Rollback bool             `json:"rollback,omitempty"`
 	Journal  json.RawMessage  `json:"journal"` // of whoever runs it
+	Began    int              `json:"began"`   // the number of the state before it
+	Parked   *parked          `json:"parked,omitempty"`
 
 	// Resumed is set before the program goes on: what it has called since, nobody knows if
 	// it does not end.
 	Resumed bool `json:"resumed,omitempty"`
 }
 
+// parked is a program that was parked: its interpreter, and the files as it left them.
+type parked struct {
+	Files    []runners.SessionFile `json:"files,omitempty"`
+	Language language              `json:"language"`
+}
+
+// parked returns what s is for its program that goes on: the state as which that was parked, or
+// s itself.
+func (s *state) parked(family string) *state {
+	if s.Paused == nil || s.Paused.Parked == nil {
+		return s
+	}
+	c := s.clone()
+	c.Files, c.Languages[family] = s.Paused.Parked.Files, s.Paused.Parked.Language
+	return c
+}
+
 // maxPaused bounds a paused program in a manifest, in bytes.
 const maxPaused = maxManifest / 2
 
-// Keep has a request that can be kept: its input is read.
+// Keep has a request that can be kept: its input is read. It is a strings.Reader then, which a
+// worker takes, too.
 func Keep(req *runners.Request) error {
-	if req.Stdin == nil {
+	if _, ok := req.Stdin.(*strings.Reader); ok || req.Stdin == nil {
 		return nil
 	}
 	b, err := io.ReadAll(req.Stdin)
-	req.Stdin = kept{bytes.NewReader(b), b}
+	req.Stdin = strings.NewReader(string(b))
 	return err
 }
 
-// kept is an input that is known as a whole.
-type kept struct {
-	io.Reader
-	all []byte
-}
-
-// pause commits a program that waits.
-func (x *session) pause(c Call, req runners.Request, out *runners.Outcome) error {
+// pause commits a program that waits, and was parked if its interpreter is kept.
+func (x *session) pause(c Call, req runners.Request, out *runners.Outcome, taken *collection) error {
 	p := &paused{
 		Language: req.Language, Code: req.Code, Filename: c.Request.Filename, Packages: req.Packages, Args: req.Args, Files: req.Files,
-		Timeout: req.Limits.Timeout, Rollback: c.Rollback, Journal: out.Journal,
+		Timeout: req.Limits.Timeout, Rollback: c.Rollback, Journal: out.Journal, Began: x.began(),
 	}
-	if in, ok := req.Stdin.(kept); ok {
-		p.Stdin = in.all
+	if out.Continued.Kept {
+		if taken.problem != nil {
+			return taken.problem
+		}
+		lang := family(req.Language)
+		saved, err := x.takeSaved(req.Session.Save, x.now.parked(lang).Languages[lang].Saved)
+		if err != nil {
+			return fmt.Errorf("save the session %s: %w", x.name, err)
+		}
+		p.Files, p.Parked = nil, &parked{Files: taken.files, Language: language{ID: req.Session.After, Saved: saved}}
+	} else if x.now.Paused != nil {
+		p.Files, p.Parked = x.now.Paused.Files, x.now.Paused.Parked // it goes on there again
+	}
+	if in, ok := req.Stdin.(*strings.Reader); ok {
+		p.Stdin = make([]byte, in.Size())
+		if _, err := in.ReadAt(p.Stdin, 0); err != nil && err != io.EOF {
+			return err
+		}
 	}
 	if b, err := json.Marshal(p); err != nil || len(b) > maxPaused {
 		return refuse("The program waits for consent, and cannot be kept until then: with its files and calls it has more than %d MiB.", maxPaused>>20)
@@ -66,8 +96,16 @@ func (x *session) pause(c Call, req runners.Request, out *runners.Outcome) error
 	if err := x.commit(next); err != nil {
 		return err
 	}
-	out.Continued.Session, out.Continued.State, out.Continued.Kept = x.name, x.now.Number, false
+	out.Continued.Session, out.Continued.State = x.name, x.now.Number
 	return nil
+}
+
+// began returns the number of the state before the program that is to run.
+func (x *session) began() int {
+	if x.now.Paused != nil {
+		return x.now.Paused.Began
+	}
+	return x.now.Number
 }
 
 // request returns the program as it was asked for.
@@ -75,7 +113,7 @@ func (p *paused) request() runners.Request {
 	req := runners.Request{Language: p.Language, Code: p.Code, Filename: p.Filename, Packages: p.Packages, Args: p.Args, Files: p.Files}
 	req.Limits.Timeout = p.Timeout
 	if p.Stdin != nil {
-		req.Stdin = kept{bytes.NewReader(p.Stdin), p.Stdin}
+		req.Stdin = strings.NewReader(string(p.Stdin))
 	}
 	return req
 }

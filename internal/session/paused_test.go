@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,11 +22,14 @@ func wait(_ context.Context, req runners.Request) (*runners.Outcome, error) {
 func pauseIn(t *testing.T, s *session.Store, name string) {
 	t.Helper()
 	req := runners.Request{
-		Language: runners.Python, Code: "wait", Args: []string{"a"}, Stdin: strings.NewReader(`"in"`),
+		Language: runners.Python, Code: "wait", Args: []string{"a"}, Stdin: bytes.NewBufferString(`"in"`),
 		Files: []runners.File{{Path: "f", Data: []byte{0xff}}},
 	}
 	if err := session.Keep(&req); err != nil {
 		t.Fatal(err)
+	}
+	if _, ok := req.Stdin.(*strings.Reader); !ok { // another would not cross to a worker, and the program run in the server
+		t.Errorf("the input is a %T", req.Stdin)
 	}
 	out, err := s.Run(t.Context(), session.Call{Session: name, Request: req}, wait)
 	if err != nil || out.Status != runners.Paused || out.Continued.Session != name {

@@ -53,7 +53,7 @@ func family(l runners.Language) string {
 }
 
 func (x *session) run(ctx context.Context, c Call, run func(context.Context, runners.Request) (*runners.Outcome, error)) (*runners.Outcome, error) {
-	req, before := c.Request, x.now
+	req, before := c.Request, x.now.parked(family(c.Request.Language))
 	lang := before.Languages[family(req.Language)]
 	after := rand.Text()[:16]
 	save, err := x.saveDir()
@@ -64,15 +64,15 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 	if err := x.fits(req.Files); err != nil {
 		return nil, err
 	}
-	taken := &collection{session: x, given: req.Files}
+	taken := &collection{session: x, given: req.Files, before: before.Files}
 	req.Session = &runners.Session{
 		Key: x.path, Before: lang.ID, After: after, Files: before.Files,
 		Saved: func() (map[string]string, error) { return x.saved(lang) }, Save: save,
 		Keep:     func(names []string) bool { return x.keepSaved(lang, names) },
-		Rollback: c.Rollback, Leave: taken.leave,
+		Rollback: c.Rollback, Leave: taken.leave, Parked: before != x.now,
 	}
 	if req.Filename == "" {
-		req.Session.Unnamed, req.Filename = true, fmt.Sprintf("call_%d%s", before.Number+1, ending(req.Language))
+		req.Session.Unnamed, req.Filename = true, fmt.Sprintf("call_%d%s", x.began()+1, ending(req.Language))
 	}
 	out, err := run(ctx, req)
 	if err != nil {
@@ -86,7 +86,7 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 		answer = runners.Clip(c.Undelivered(out), maxAnswer)
 	}
 	if out.Status == runners.Paused {
-		return out, x.pause(c, req, out)
+		return out, x.pause(c, req, out, taken)
 	}
 	return out, x.advance(req, out, taken, answer)
 }
@@ -95,6 +95,7 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 // session's part of the outcome tells which.
 func (x *session) advance(req runners.Request, out *runners.Outcome, taken *collection, answer string) error {
 	before, k, lang := x.now, out.Continued, family(req.Language)
+	last := before.parked(lang).Languages[lang]
 	k.Session, k.State = x.name, before.Number
 	if out.Status == runners.Cancelled || k.Gone || req.Session.Rollback && out.Status != runners.Succeeded {
 		k.Kept, k.RolledBack = false, true
@@ -106,14 +107,14 @@ func (x *session) advance(req runners.Request, out *runners.Outcome, taken *coll
 		next.Files = taken.files
 	}
 	if k.Kept {
-		saved, err := x.takeSaved(req.Session.Save, before.Languages[lang].Saved)
+		saved, err := x.takeSaved(req.Session.Save, last.Saved)
 		if err != nil {
 			return fmt.Errorf("save the session %s: %w", x.name, err)
 		}
 		next.Languages[lang] = language{
 			ID: req.Session.After, Saved: saved, Unsaved: k.Unsaved, Variables: k.Variables, VariablesOmitted: k.VariablesOmitted,
 		}
-		if k.Unsaved == before.Languages[lang].Unsaved {
+		if k.Unsaved == last.Unsaved {
 			k.Unsaved = "" // the call before has said so
 		}
 	} else if !taken.done {

@@ -90,11 +90,29 @@ func parseState(b []byte) (*state, error) {
 }
 
 func (s *state) check() error {
-	if s.Number < 1 || s.Calls < 0 || len(s.Files) > maxFiles || len(s.Languages) > maxLanguages || len(s.Action) > maxAction || len(s.Answer) > 2*maxAnswer {
+	if s.Number < 1 || s.Calls < 0 || len(s.Languages) > maxLanguages || len(s.Action) > maxAction || len(s.Answer) > 2*maxAnswer {
 		return errors.New("a value is out of range")
 	}
+	if err := checkFiles(s.Files); err != nil {
+		return err
+	}
+	for _, l := range s.Languages {
+		if err := l.check(); err != nil {
+			return err
+		}
+	}
+	if p := s.Paused; p != nil && p.Parked != nil {
+		return errors.Join(checkFiles(p.Parked.Files), p.Parked.Language.check())
+	}
+	return nil
+}
+
+func checkFiles(files []runners.SessionFile) error {
+	if len(files) > maxFiles {
+		return errors.New("there are too many files")
+	}
 	known := map[string]fs.FileMode{".": fs.ModeDir}
-	for _, f := range s.Files {
+	for _, f := range files {
 		_, twice := known[f.Path]
 		if !runners.ValidPath(f.Path) || twice || !known[path.Dir(f.Path)].IsDir() || path.Dir(f.Path) != "." && known[path.Dir(f.Path)] == 0 {
 			return fmt.Errorf("path %q is out of place", f.Path)
@@ -114,14 +132,16 @@ func (s *state) check() error {
 			return fmt.Errorf("%q has the mode %v", f.Path, f.Mode)
 		}
 	}
-	for _, l := range s.Languages {
-		if len(l.Saved) > maxSaved || len(l.Variables) > runners.MaxVariables {
-			return errors.New("a language has too much")
-		}
-		for name, b := range l.Saved {
-			if !validDigest(b.SHA256) || b.Size < 0 || !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." {
-				return fmt.Errorf("saved file %q is out of place", name)
-			}
+	return nil
+}
+
+func (l language) check() error {
+	if len(l.Saved) > maxSaved || len(l.Variables) > runners.MaxVariables {
+		return errors.New("a language has too much")
+	}
+	for name, b := range l.Saved {
+		if !validDigest(b.SHA256) || b.Size < 0 || !fs.ValidPath(name) || strings.Contains(name, "/") || name == "." {
+			return fmt.Errorf("saved file %q is out of place", name)
 		}
 	}
 	return nil
@@ -156,15 +176,22 @@ func (s *state) file(path string) (runners.SessionFile, bool) {
 // blobs returns the names of the blobs that the state needs, and their sizes.
 func (s *state) blobs() map[string]int64 {
 	out := map[string]int64{}
-	for _, f := range s.Files {
-		if f.Mode.IsRegular() {
-			out[f.SHA256] = f.Size
+	add := func(files []runners.SessionFile, saved map[string]blob) {
+		for _, f := range files {
+			if f.Mode.IsRegular() {
+				out[f.SHA256] = f.Size
+			}
 		}
-	}
-	for _, l := range s.Languages {
-		for name, b := range l.Saved {
+		for name, b := range saved {
 			out[blobName(name, b.SHA256)] = b.Size
 		}
+	}
+	add(s.Files, nil)
+	for _, l := range s.Languages {
+		add(nil, l.Saved)
+	}
+	if p := s.Paused; p != nil && p.Parked != nil {
+		add(p.Parked.Files, p.Parked.Language.Saved)
 	}
 	return out
 }
@@ -299,9 +326,15 @@ func (x *session) state(n int) (*state, error) {
 			return nil, fmt.Errorf("blob %s has %d bytes instead of %d", name, info.Size(), size)
 		}
 	}
-	for i := range s.Files {
-		if s.Files[i].Mode.IsRegular() {
-			s.Files[i].Source = x.blob(s.Files[i].SHA256)
+	lists := [][]runners.SessionFile{s.Files}
+	if p := s.Paused; p != nil && p.Parked != nil {
+		lists = append(lists, p.Parked.Files)
+	}
+	for _, files := range lists {
+		for i := range files {
+			if files[i].Mode.IsRegular() {
+				files[i].Source = x.blob(files[i].SHA256)
+			}
 		}
 	}
 	return s, nil

@@ -120,7 +120,7 @@ func (t *Tools) decide(ctx context.Context, each *tool, call *runners.ToolCall) 
 	case t.run.Ask == nil && pause == nil:
 		return denied("nobody to ask", "needs a user's consent, and nobody can be asked here; %s, and a program that run_code runs in a session waits for consent", hint)
 	case t.run.Ask == nil:
-		if err = pause.wait(ctx, *call, each.key()); ctx.Err() != nil {
+		if err = pause.wait(ctx, *call, each.key()); ctx.Err() != nil || parks(err) {
 			return "pause", "nobody to ask", err
 		}
 		return denied("nobody to ask", "needs a user's consent: %v; %s", err, hint)
@@ -138,7 +138,7 @@ func (t *Tools) decide(ctx context.Context, each *tool, call *runners.ToolCall) 
 			Server: each.Server, Tool: each.Name, Arguments: runners.Clip(t.set.options.Secrets.Redact(string(call.Arguments)), maxAsked), Line: call.Line,
 		})
 		if err != nil && pause != nil && ctx.Err() == nil {
-			if wait := pause.wait(ctx, *call, each.key()); ctx.Err() != nil {
+			if wait := pause.wait(ctx, *call, each.key()); ctx.Err() != nil || parks(wait) {
 				return "pause", "no answer", wait
 			}
 		}
@@ -153,6 +153,12 @@ func (t *Tools) decide(ctx context.Context, each *tool, call *runners.ToolCall) 
 		return denied("user", "was refused by the user")
 	}
 	return "allow", "user", nil
+}
+
+// parks reports whether the program is to be parked.
+func parks(err error) bool {
+	e, ok := errors.AsType[*runners.ToolError](err)
+	return ok && e.Code == runners.Parks
 }
 
 // enter takes a place among the calls of the server, whose context it returns: a call may

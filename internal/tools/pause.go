@@ -16,8 +16,9 @@ import (
 	"coderunner/runners"
 )
 
-// Journal is what a program that is paused has called: it is run again from its beginning, and
-// the calls that were answered are answered from here. None is sent again.
+// Journal is what a program that is paused has called since it was parked, or began if it never
+// was: it is run again from there, and the calls that were answered are answered from here. None
+// is sent again.
 type Journal struct {
 	Answered []Answered `json:"answered,omitempty"`
 	Waiting  []Waiting  `json:"waiting,omitempty"`
@@ -102,12 +103,13 @@ type Pause struct {
 	stop func() // ends the program
 
 	mu      sync.Mutex
-	journal Journal // of this run
-	bytes   int     // of it
-	before  Journal // of the run before, less what was used
-	sending int     // calls that a server has
-	due     bool    // the time for other calls is over
-	waits   bool    // a call does
+	journal Journal  // of this run
+	bytes   int      // of it
+	before  Journal  // of the run before, less what was used
+	sending int      // calls that a server has
+	due     bool     // the time for other calls is over
+	waits   bool     // a call does
+	parked  *Waiting // the last call, if it waits while the program is parked
 	stopped bool
 }
 
@@ -143,7 +145,12 @@ func Pausable(journal *Journal, run func(context.Context, runners.Request) (*run
 func (p *Pause) outcome(out *runners.Outcome) (*runners.Outcome, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.stopped || out.Status != runners.Cancelled {
+	switch {
+	case out.Status == runners.Paused && (p.parked == nil || out.Continued == nil || !out.Continued.Kept):
+		return nil, errors.New("a program is parked in no call, or was not kept")
+	case out.Status == runners.Paused:
+		p.journal = Journal{Waiting: []Waiting{*p.parked}}
+	case !p.stopped || out.Status != runners.Cancelled:
 		return out, nil
 	}
 	journal, err := json.Marshal(p.journal)
@@ -250,14 +257,21 @@ func (p *Pause) add(a Answered) {
 	}
 }
 
-// wait waits for the end of the program, which is paused. The error is that it cannot be.
+// wait has the program parked, or waits for its end: it is paused. Another error than these two
+// is that it cannot be.
 func (p *Pause) wait(ctx context.Context, call runners.ToolCall, tool string) error {
 	p.mu.Lock()
+	waits := Waiting{Tool: tool, Arguments: slices.Clone(call.Arguments), Line: call.Line}
+	if p.parked = nil; call.Parks && !p.waits && p.sending == 0 {
+		p.parked = &waits
+		p.mu.Unlock()
+		return &runners.ToolError{Code: runners.Parks, Message: "the program waits for a user's consent"}
+	}
 	if p.bytes += len(call.Arguments) + 200; p.bytes > maxJournal || len(p.journal.Waiting) >= maxWaiting {
 		p.mu.Unlock()
 		return fmt.Errorf("the program has called too much to be paused (%d bytes, at most %d)", p.bytes, maxJournal)
 	}
-	p.journal.Waiting = append(p.journal.Waiting, Waiting{Tool: tool, Arguments: slices.Clone(call.Arguments), Line: call.Line})
+	p.journal.Waiting = append(p.journal.Waiting, waits)
 	if !p.waits {
 		p.waits = true
 		time.AfterFunc(others, func() {

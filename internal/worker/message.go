@@ -145,7 +145,7 @@ func encodeOutcome(o *runners.Outcome) outcome {
 func (e *outcome) decode() (*runners.Outcome, error) {
 	o := &e.Outcome
 	if !slices.Contains([]runners.Status{
-		runners.Succeeded, runners.Failed, runners.TimedOut, runners.OutOfMemory, runners.OutputLimit, runners.NotInstalled, runners.Cancelled, runners.Crashed,
+		runners.Succeeded, runners.Failed, runners.TimedOut, runners.OutOfMemory, runners.OutputLimit, runners.NotInstalled, runners.Cancelled, runners.Crashed, runners.Paused,
 	}, o.Status) || len(e.Contents) > len(o.Files) {
 		return nil, errors.New("a worker reports no outcome")
 	}

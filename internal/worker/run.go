@@ -118,6 +118,9 @@ func (s *served) outcome(e *outcome) (*runners.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Status == runners.Paused && (s.req.Tools == nil || s.req.Session == nil || o.Continued == nil || !o.Continued.Kept) {
+		return nil, errors.New("a worker reports a parked program, and none can be")
+	}
 	s.mu.Lock()
 	left := s.left
 	s.mu.Unlock()

@@ -71,6 +71,10 @@ type Guest struct {
 	MapShared   func(f *memfs.File, addr, length uint32, off int64) abi.Errno
 	UnmapShared func(addr, length uint32)
 
+	// Park is umask(ParkMask), in CPython a call of C with nothing on its stack but the
+	// evaluation loop: it may unwind the guest, which goes on there later.
+	Park func() abi.Errno
+
 	// OpenHost opens the device of OpenHost.
 	OpenHost func(ctx context.Context, name string, flags uint32) (memfs.Stream, abi.Errno)
 	// Alarm is called when one of the process's Timers has run out, on a

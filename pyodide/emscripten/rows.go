@@ -113,7 +113,7 @@ func fileRows() hostfn.Table {
 		row("truncate64", "ij:i", "path length", lookup+" EFBIG EINVAL EISDIR EROFS", sys0(notNegative(1, onNode(pathNode, doTruncate)))),
 		row("unlinkat", "iii:i", "dirfd path flags", lookup+" EBUSY EINVAL EISDIR ENOTEMPTY EROFS", sys0(onName(doUnlinkat))),
 		row("utimensat", "iiii:i", "dirfd path times flags", lookup+" EINVAL EROFS", sys0(doUtimensat)),
-		envRow("__syscall_umask_js", "i:i", "mask", src, full, "", value(doUmask)),
+		envRow("__syscall_umask_js", "i:i", "mask", src, full, "a mask that is none parks the program, see Guest.Park", value(doUmask)),
 		envRow("__syscall_getuid32_js", ":i", "", src, full, "the one user is root, as upstream in a browser", zero),
 		fails("EACCES EBADF EFAULT EINVAL EIO ENODEV ENOMEM", envRow("_mmap_js", "iiiijii:i", "len prot flags fd offset allocated addr", src, partial, "a copy: file and memory meet at msync and munmap only", sys0(doMmap))),
 		fails("EBADF EFAULT EFBIG ENOMEM ENOSPC", envRow("_msync_js", "iiiiij:i", "addr len prot flags fd offset", src, full, "writes the pages that changed", sys0(doMsync))),

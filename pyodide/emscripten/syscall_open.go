@@ -159,8 +159,14 @@ func doReadlinkat(c call) (int32, abi.Errno) {
 	return int32(len(target)), fault(c.mem.Put(c.u32(2), []byte(target)))
 }
 
+// ParkMask is a mask that is none, see Guest.Park.
+const ParkMask = 1<<31 | 0x9a41
+
 // doUmask is umask(mask): the one before.
 func doUmask(c call) uint64 {
+	if c.u32(0) == ParkMask {
+		return uint64(c.p.Guest.Park())
+	}
 	before := c.p.umask
 	c.p.umask = c.u32(0) & 0o777
 	return uint64(before)

@@ -28,7 +28,7 @@ func (j *job) mountAll() error {
 			return err
 		}
 	}
-	for _, f := range j.req.Files {
+	for _, f := range j.req.Files { // a parked program has none
 		if err := j.in.WriteFilePerm(f.Path, f.Data, f.Perm()); err != nil {
 			return err
 		}
@@ -65,6 +65,9 @@ func (j *job) mountProject() error {
 // unless the request or the project has such a file.
 func (j *job) writeProgram() error {
 	name := shownName(j.req)
+	if j.parked() && slices.ContainsFunc(j.req.Session.Files, func(f runners.SessionFile) bool { return f.Path == name }) {
+		return nil // it has changed it
+	}
 	if slices.ContainsFunc(j.req.Files, func(f runners.File) bool {
 		return f.Path == name || strings.HasPrefix(f.Path, name+"/")
 	}) {

@@ -56,6 +56,8 @@ func (j *job) outcome(ctx context.Context, res *pyodide.Result) *runners.Outcome
 		}
 	case pyodide.Flooded:
 		o.exceeded(runners.OutputLimit, limits)
+	case pyodide.Parked:
+		o.Status = runners.Paused // whoever keeps the session knows why
 	case pyodide.Cancelled:
 		o.exceeded(runners.Cancelled, limits)
 	default:
@@ -130,6 +132,13 @@ func (j *job) unparsable(e *pyodide.Exception) *runners.Outcome {
 func (j *job) cancelled() *runners.Outcome {
 	o := j.printed(runners.Cancelled, killedCode)
 	o.exceeded(runners.Cancelled, j.req.Limits)
+	return o.Outcome
+}
+
+// lostOutcome returns the outcome of a parked program that cannot go on.
+func (j *job) lostOutcome(why errLost) *runners.Outcome {
+	o := j.printed(runners.Failed, failedCode)
+	o.Error = &runners.Error{Type: "Lost", Message: fmt.Sprintf("the program waited for consent, and cannot go on: %v. The session is as before the program", why)}
 	return o.Outcome
 }
 

@@ -39,6 +39,9 @@ func (j *job) do(ctx context.Context) (*runners.Outcome, error) {
 	if missing, ok := install.NotInstalled(err, j.reqs); ok {
 		o, err = j.notInstalled(ctx, missing), nil
 	}
+	if lost, ok := errors.AsType[errLost](err); ok {
+		o, err = j.lostOutcome(lost), nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +125,11 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	ended := j.req.Signals.Pass(j.signal)
 	running := trace.Begin("the program")
 	res, left, err := j.procs.Run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
-		return j.in.Run(ctx, pyodide.Program{
+		run := j.in.Run
+		if j.parked() {
+			run = j.in.Unpark
+		}
+		return run(ctx, pyodide.Program{
 			Code:        j.req.Code,
 			Filename:    shownName(j.req),
 			Analysis:    found,
@@ -133,6 +140,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 			ResultLimit: int(min(j.req.Limits.Output, 1<<30)),
 			Offered:     slices.Sorted(maps.Keys(j.pip.Offers)),
 			Session:     j.continued != nil,
+			Parks:       j.parks,
 		})
 	})
 	_ = j.procs.Offer(nil) // what is left has no tools; it never fails

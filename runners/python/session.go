@@ -117,8 +117,7 @@ func (j *job) continueSession(ctx context.Context) error {
 	}
 	j.continued.Origin = runners.OriginRestored
 	if err != nil {
-		j.lose(err)
-		return nil
+		return j.lose(err)
 	}
 	z := j.snapshot
 	j.release = func() { j.r.closeSnapshot(z) }
@@ -140,12 +139,16 @@ func (j *job) keepSaved(layered bool) {
 	j.kept = kept
 }
 
-// lose has the program begin without the session's variables.
-func (j *job) lose(err error) {
+// lose has the program begin without the session's variables, unless it was parked among them.
+func (j *job) lose(err error) error {
+	if j.parked() {
+		return errLost{err}
+	}
 	j.continued.Origin, j.continued.Lost = runners.OriginLost, err.Error()
 	j.snapshot, j.saved = nil, nil
 	j.pk.Unmounted()
 	j.r.log.Warn("a session's interpreter is lost", zap.Error(err))
+	return nil
 }
 
 // findPackages finds the packages of a saved interpreter in the cache, or installs
@@ -198,6 +201,20 @@ func (j *job) findPackages(ctx context.Context) error {
 	return nil
 }
 
+// parked reports whether the program was parked, and goes on.
+func (j *job) parked() bool { return j.continued != nil && j.req.Session.Parked }
+
+// parks reports whether the program can be parked as things are: what it has of the host would
+// not be there when it goes on.
+func (j *job) parks() bool {
+	in, known := j.req.Stdin.(*strings.Reader)
+	reads := j.req.Stdin != nil && (!known || in.Size() > 0) // how much it has read is not known
+	return j.continued != nil && !reads && j.req.Project == nil && j.procs.Parks()
+}
+
+// errLost is the error of a parked program whose interpreter is gone.
+type errLost struct{ error }
+
 // startSession makes or continues the session's interpreter.
 func (j *job) startSession(ctx context.Context, o pyodide.Options) (err error) {
 	if j.live != nil {
@@ -208,7 +225,9 @@ func (j *job) startSession(ctx context.Context, o pyodide.Options) (err error) {
 	o.Populate = j.populate
 	j.in, err = j.engine.rt.New(ctx, o)
 	if err != nil && j.saved != nil && ctx.Err() == nil {
-		j.lose(err)
+		if err := j.lose(err); err != nil {
+			return err
+		}
 		if err := j.makeProcesses(ctx, &o); err != nil {
 			return err
 		}
@@ -273,7 +292,8 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 		leaving.Go(j.leave)
 	}
 	usable := runErr == nil && l.in.Usable()
-	if s.Rollback && usable {
+	parked := runErr == nil && res.Ended == pyodide.Parked
+	if s.Rollback && usable && !parked {
 		usable = res.Ended == pyodide.Finished && res.Exception == nil && res.ExitCode == 0
 	}
 	var err error
@@ -283,7 +303,7 @@ func (j *job) keepSession(res *pyodide.Result, runErr error) error {
 		if err = l.save(s, j.kept, k.Origin != runners.OriginLost); err == nil {
 			err = s.KeepPlaceholders(l.procs.Placeholders())
 		}
-		if errors.Is(err, pyodide.ErrUnfit) {
+		if errors.Is(err, pyodide.ErrUnfit) && !parked {
 			k.Unsaved = strings.TrimPrefix(err.Error(), "snapshot: "+pyodide.ErrUnfit.Error()+": ")
 			err = clean(s.Save)
 		}

@@ -84,9 +84,10 @@ def code(f, *args, **options):
         f(*args, **options)
     except tools.ToolError as e:
         print(e.code)
+from _coderunner_tools import _tool
 code(tools.demo.echo, text="x" * (5 << 20))
 for name in "__import__", "a.b", "../../x", "", "\0", "echo ", "ECHO", "demo.echo", "x" * 5000:
-    code(type(tools.demo.echo)("demo", name))
+    code(_tool("demo", name))
 from _coderunner import call
 for query in None, 5, {}, {"op": "x"}, {"op": "call", "args": [1]}, {"op": "call", "name": "demo.echo", "args": 5}, {"op": "call", "name": 5}:
     print(call("tools", query)["error"]["code"])

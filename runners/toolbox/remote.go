@@ -44,7 +44,7 @@ func (r Remote) Stub(ctx context.Context, server, ending string) (text string, e
 
 // Call implements [runners.Tools]. Another process that answers reports the progress itself.
 func (r Remote) Call(ctx context.Context, c runners.ToolCall) (*runners.ToolResult, error) {
-	return fetched(r, ctx, Query{Op: "call", Name: c.Tool, Args: c.Arguments, Line: c.Line, progress: c.Progress})
+	return fetched(r, ctx, Query{Op: "call", Name: c.Tool, Args: c.Arguments, Line: c.Line, Parks: c.Parks, progress: c.Progress})
 }
 
 // Read implements [runners.Tools].

@@ -33,6 +33,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"coderunner/runners"
@@ -59,7 +60,8 @@ type Query struct {
 	URI    string          `json:"uri,omitempty"`
 	Args   json.RawMessage `json:"args,omitempty"`
 	Line   int             `json:"line,omitempty"`
-	Key    string          `json:"key,omitempty"` // by which a query is cancelled
+	Parks  bool            `json:"parks,omitempty"` // see runners.ToolCall
+	Key    string          `json:"key,omitempty"`   // by which a query is cancelled
 
 	progress func(done, total float64, message string)
 }
@@ -72,6 +74,7 @@ type Box struct {
 	progress runners.ProgressFunc
 	hold     func() (release func())
 	room     chan struct{}
+	parks    atomic.Bool // see Parks
 
 	mu      sync.Mutex
 	waiting int
@@ -132,6 +135,9 @@ func (b *Box) Ask(ctx context.Context, text []byte) json.RawMessage {
 	return encoded
 }
 
+// Parks reports whether the last answer told the program to be parked.
+func (b *Box) Parks() bool { return b != nil && b.parks.Load() }
+
 // Do answers a query: with a *[runners.ToolResult], text, or a list of names or tools. The error
 // is a *[runners.ToolError].
 func (b *Box) Do(ctx context.Context, q Query) (value any, err error) {
@@ -156,8 +162,10 @@ func (b *Box) Do(ctx context.Context, q Query) (value any, err error) {
 	} else {
 		value, err = b.reported(ctx, q)
 	}
-	if err != nil {
-		return nil, toolError(err)
+	refused := toolError(err)
+	b.parks.Store(refused != nil && refused.Code == runners.Parks)
+	if refused != nil {
+		return nil, refused
 	}
 	return value, nil
 }
@@ -267,7 +275,7 @@ func ask(ctx context.Context, t runners.Tools, q Query) (any, error) {
 	case "read":
 		return bounded(t.Read(ctx, q.Name, q.URI))
 	case "call":
-		c := runners.ToolCall{Tool: q.Name, Arguments: q.Args, Line: max(q.Line, 0), Progress: q.progress}
+		c := runners.ToolCall{Tool: q.Name, Arguments: q.Args, Line: max(q.Line, 0), Parks: q.Parks, Progress: q.progress}
 		if len(c.Arguments) == 0 {
 			c.Arguments = json.RawMessage("{}")
 		}

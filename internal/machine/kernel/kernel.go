@@ -276,6 +276,13 @@ func (k *Kernel) Settle(ctx context.Context, grace time.Duration) {
 	}
 }
 
+// Alone reports whether there is no process but the main one, not even one to wait for.
+func (k *Kernel) Alone() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.processes) == 1
+}
+
 // End ends all processes and waits until none runs. It returns how many of them
 // had not ended by themselves. Processes may start again afterwards.
 func (k *Kernel) End() (left int) {

@@ -29,7 +29,7 @@ from itertools import count
 from opcode import opmap
 from types import ModuleType
 
-from _coderunner import HostError, call
+from _coderunner import HostError, call, park
 from _coderunner_go import in_thread, slot
 
 _keys = count(1)
@@ -154,6 +154,7 @@ class _Me(ModuleType):
 
 
 def _ask(query):
+    """Asks the host. A query that "parks" may be answered hours later."""
     try:
         try:
             answer = call("tools", query)
@@ -162,6 +163,9 @@ def _ask(query):
     except HostError as e:
         raise ToolError("bad_arguments" if "too long" in str(e) else "unavailable", str(e)) from None
     if error := answer.get("error"):
+        if error["code"] == "parks" and query.get("parks"):
+            query["parks"] = park()  # if it could not be, the host waits while the program does
+            return _ask(query)
         raise ToolError(error["code"], error["message"])
     if "parts" not in answer:
         return answer.get("value")
@@ -223,38 +227,44 @@ async def _awaited(query):
 # ---- modules
 
 
-class _Tool:
-    """A function of a server."""
+def _tool(server, name):
+    """The function of a server's tool: a function and no object that can be called, since that
+    would have C code on the stack, and the program could not be parked."""
 
-    def __init__(self, server, name):
-        self._name, self.__module__ = f"{server}.{name}", f"tools.{server}"
-        self.__name__ = self.__qualname__ = name
-
-    def __call__(self, /, *args, **options):
+    def tool(*args, **options):
         if asyncio._get_running_loop() and _is_awaited(sys._getframe(1)):
-            return self.aio(*args, **options)
-        return _ask(self._query(args, options, _line()))
+            return tool.aio(*args, **options)
+        return _ask({**_query(full, args, options, _line()), "parks": True})
 
-    def aio(self, /, *args, **options):
+    def aio(*args, **options):
         """The same call, to be awaited."""
-        return _awaited(self._query(args, options, _line()))
+        return _awaited(_query(full, args, options, _line()))
 
-    def _query(self, args, options, line):
-        if len(args) == 1 and isinstance(args[0], Mapping) and not options:
-            options = dict(args[0])
-        elif args:
-            raise TypeError(f"{self._name}() takes arguments by their names: print(tools.describe({self._name!r}))")
-        return {"op": "call", "name": self._name, "args": options, "line": line}
+    full = tool._name = f"{server}.{name}"
+    tool.__name__ = tool.__qualname__ = name
+    tool.__module__, tool.__doc__, tool.aio = f"tools.{server}", _Documentation(full), aio
+    return tool
 
-    def __get__(self, instance, owner=None):  # as a function of C's: help() documents it as one
-        return self
+
+def _query(name, args, options, line):
+    if len(args) == 1 and isinstance(args[0], Mapping) and not options:
+        options = dict(args[0])
+    elif args:
+        raise TypeError(f"{name}() takes arguments by their names: print(tools.describe({name!r}))")
+    return {"op": "call", "name": name, "args": options, "line": line}
+
+
+class _Documentation(str):
+    """A tool's, by its name: the host is asked once somebody reads it."""
+
+    def __str__(self):
+        return _documented(str.__str__(self))
 
     def __repr__(self):
-        return f"<tool {self._name}>"
+        return repr(str(self))
 
-    @property
-    def __doc__(self):
-        return _documented(self._name)
+    def expandtabs(self, tabsize=8):  # as inspect.getdoc begins
+        return str(self).expandtabs(tabsize)
 
 
 def _documented(name):
@@ -270,7 +280,7 @@ class _Server(ModuleType):
             return dir(self)
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        tool = self.__dict__[name] = _Tool(self.__name__.partition(".")[2], name)
+        tool = self.__dict__[name] = _tool(self.__name__.partition(".")[2], name)
         return tool
 
     def __dir__(self):

@@ -155,6 +155,10 @@ func (c *Table) Offer(box *toolbox.Box) error {
 	return c.FS.MountInto(toolbox.Dir, toolbox.Files(c.tools.Load))
 }
 
+// Parks reports whether the program is to be parked and what it has in the table allows that: it
+// is alone.
+func (c *Table) Parks() bool { return c.tools.Load().Parks() && c.Kernel.Alone() }
+
 // Serve prepares for the interpreters of a program's processes.
 func (c *Table) Serve(p Program) {
 	p.Calls = c.serial(p.Calls)
