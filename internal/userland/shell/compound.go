@@ -176,7 +176,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 			sh.Write(2, menu(items))
 		}
 		sh.Write(2, prompt)
-		line, err := builtins.ReadLine(sh, 0, '\n', true)
+		line, err := builtins.ReadLine(sh, 0, '\n')
 		if err != nil && line == "" {
 			sh.Write(2, "\n")
 			sh.status = 1
