@@ -9,7 +9,6 @@ import (
 	"fmt"
 
 	"coderunner/internal/machine/abi"
-	"coderunner/internal/machine/memfs"
 )
 
 // hostDevice is where the guest's _coderunner.call asks the host. One open is
@@ -52,17 +51,11 @@ const stopping = "stopping"
 
 // hostCall is one open of the device.
 type hostCall struct {
-	in      *instance
-	calls   func(name string) (Call, bool)
+	in      *Interp
 	request []byte
 	size    int           // of the request, which is dropped if it is too large
 	answer  *bytes.Reader // nil until the first read
 	held    int64         // bytes reserved for both
-}
-
-// openHostDevice opens the device for an interpreter with the calls.
-func openHostDevice(in *instance, calls func(name string) (Call, bool)) (memfs.Stream, abi.Errno) {
-	return &hostCall{in: in, calls: calls}, abi.OK
 }
 
 // maxRequest returns the maximum length of the request, by the call's name. The
@@ -70,8 +63,7 @@ func openHostDevice(in *instance, calls func(name string) (Call, bool)) (memfs.S
 func (c *hostCall) maxRequest() int {
 	head, ok := bytes.CutPrefix(c.request[:min(len(c.request), callOverhead)], []byte(`["`))
 	if name, _, closed := bytes.Cut(head, []byte(`"`)); ok && closed {
-		given, _ := c.calls(string(name))
-		if most := cmp.Or(given.MaxArgument, ownCalls[string(name)].maxArgument); most > 0 {
+		if most := cmp.Or(c.in.calls[string(name)].MaxArgument, ownCalls[string(name)].maxArgument); most > 0 {
 			return most + callOverhead
 		}
 	}
@@ -184,12 +176,12 @@ func (c *hostCall) dispatch(ctx context.Context) (value any, err error) {
 		return nil, context.Cause(c.in.running)
 	}
 	if own, ok := ownCalls[name]; ok && !own.waits {
-		return own.do(ctx, c.in, call[1], data)
+		return own.do(ctx, c.in.instance, call[1], data)
 	} else if ok {
-		c.in.proc.Wait(ctx, func(ctx context.Context) { value, err = own.do(ctx, c.in, call[1], data) })
+		c.in.proc.Wait(ctx, func(ctx context.Context) { value, err = own.do(ctx, c.in.instance, call[1], data) })
 		return value, err
 	}
-	f, ok := c.calls(name)
+	f, ok := c.in.calls[name]
 	if !ok {
 		return nil, fmt.Errorf("the host offers no call %q", name)
 	}

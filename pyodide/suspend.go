@@ -249,21 +249,9 @@ func (in *Interp) Attach(o Options) {
 // Put makes a file, or replaces one, with the mode's permissions; a directory; or
 // a symbolic link to target. A relative name is in [Home].
 func (in *Interp) Put(name string, mode fs.FileMode, data []byte, target string) error {
-	s := memfs.Saved{Path: path.Join(Home, name), Mode: uint32(mode.Perm()), Mtime: now(), Data: data, Target: target}
-	switch mode.Type() {
-	case 0:
-		s.Mode |= abi.S_IFREG
-	case fs.ModeDir:
-		s.Mode |= abi.S_IFDIR
-	case fs.ModeSymlink:
-		s.Mode |= abi.S_IFLNK
-	}
-	return in.fs.Restore([]memfs.Saved{s})
-}
-
-func now() abi.Timespec {
-	t := time.Now()
-	return abi.Timespec{Sec: t.Unix(), Nsec: int32(t.Nanosecond())}
+	return in.fs.Restore([]memfs.Saved{{
+		Path: path.Join(Home, name), Mode: abi.Mode(mode), Mtime: abi.NewTimespec(time.Now()), Data: data, Target: target,
+	}})
 }
 
 // Unlist leaves a file of [Home] out of listings, until it is written or moved.

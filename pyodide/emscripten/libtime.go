@@ -49,24 +49,21 @@ func readTm(b []byte) (t time.Time, isdst int32) {
 // doMktime is mktime: the local time of struct tm as seconds since 1970, with
 // the fields put right.
 func doMktime(c call) uint64 {
-	b, ok := c.mem.Bytes(c.u32(0), layout.TmSize)
-	if !ok {
-		return ^uint64(0)
-	}
-	t := resolveLocal(readTm(b))(c.p.location)
-	if !yearFits(t) {
-		return ^uint64(0)
-	}
-	putTm(b, t)
-	return uint64(t.Unix())
+	return c.seconds(func(wall time.Time, isdst int32) time.Time { return resolveLocal(wall, isdst, c.p.location) })
 }
 
 func doTimegm(c call) uint64 {
+	return c.seconds(func(wall time.Time, _ int32) time.Time { return wall })
+}
+
+// seconds returns the seconds since 1970 of the struct tm at argument 0, whose time
+// resolve finds, and puts its fields right.
+func (c call) seconds(resolve func(wall time.Time, isdst int32) time.Time) uint64 {
 	b, ok := c.mem.Bytes(c.u32(0), layout.TmSize)
 	if !ok {
 		return ^uint64(0)
 	}
-	t, _ := readTm(b)
+	t := resolve(readTm(b))
 	if !yearFits(t) {
 		return ^uint64(0)
 	}
@@ -86,34 +83,32 @@ func yearFits(t time.Time) bool {
 // not there is taken with the offset of before the gap, so that the result is
 // after it. A positive isdst in winter, or 0 in summer, means the clock was
 // read as the other time, and moves the result.
-func resolveLocal(wall time.Time, isdst int32) func(*time.Location) time.Time {
-	return func(loc *time.Location) time.Time {
-		at := func(offset int) time.Time { return wall.Add(-time.Duration(offset) * time.Second).In(loc) }
-		offsetOf := func(t time.Time) int { _, o := t.Zone(); return o }
-		before := offsetOf(wall.Add(-24 * time.Hour).In(loc))
-		after := offsetOf(wall.Add(24 * time.Hour).In(loc))
+func resolveLocal(wall time.Time, isdst int32, loc *time.Location) time.Time {
+	at := func(offset int) time.Time { return wall.Add(-time.Duration(offset) * time.Second).In(loc) }
+	offsetOf := func(t time.Time) int { _, o := t.Zone(); return o }
+	before := offsetOf(wall.Add(-24 * time.Hour).In(loc))
+	after := offsetOf(wall.Add(24 * time.Hour).In(loc))
 
-		var found []time.Time // what shows wall, earliest first
-		for _, o := range [...]int{max(before, after), min(before, after)} {
-			if t := at(o); offsetOf(t) == o && (len(found) == 0 || !found[0].Equal(t)) {
-				found = append(found, t)
-			}
+	var found []time.Time // what shows wall, earliest first
+	for _, o := range [...]int{max(before, after), min(before, after)} {
+		if t := at(o); offsetOf(t) == o && (len(found) == 0 || !found[0].Equal(t)) {
+			found = append(found, t)
 		}
-		for _, t := range found {
-			if isdst < 0 || t.IsDST() == (isdst > 0) {
-				return t
-			}
-		}
-		if isdst >= 0 {
-			if o, ok := otherOffset(at(before), isdst > 0); ok {
-				return at(o)
-			}
-		}
-		if len(found) > 0 {
-			return found[0]
-		}
-		return at(before)
 	}
+	for _, t := range found {
+		if isdst < 0 || t.IsDST() == (isdst > 0) {
+			return t
+		}
+	}
+	if isdst >= 0 {
+		if o, ok := otherOffset(at(before), isdst > 0); ok {
+			return at(o)
+		}
+	}
+	if len(found) > 0 {
+		return found[0]
+	}
+	return at(before)
 }
 
 // otherOffset finds the offset of daylight (or standard) time that is in force

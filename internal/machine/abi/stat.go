@@ -41,6 +41,26 @@ type Stat struct {
 // IsDir reports whether the mode is a directory's.
 func (s *Stat) IsDir() bool { return s.Mode&S_IFMT == S_IFDIR }
 
+// Mode is the st_mode of a file's type and permission bits as Go has them.
+func Mode(m fs.FileMode) uint32 {
+	bits := uint32(m.Perm())
+	switch m.Type() {
+	case 0:
+		return bits | S_IFREG
+	case fs.ModeDir:
+		return bits | S_IFDIR
+	case fs.ModeSymlink:
+		return bits | S_IFLNK
+	case fs.ModeNamedPipe:
+		return bits | S_IFIFO
+	case fs.ModeSocket:
+		return bits | S_IFSOCK
+	case fs.ModeDevice:
+		return bits | S_IFBLK
+	}
+	return bits | S_IFCHR
+}
+
 // FileMode is an st_mode as Go has it.
 func FileMode(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)

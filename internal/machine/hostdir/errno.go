@@ -8,26 +8,6 @@ import (
 	"coderunner/internal/machine/abi"
 )
 
-// mode is a file's type and permissions as the guest has them.
-func mode(m fs.FileMode) uint32 {
-	bits := uint32(m.Perm())
-	switch m.Type() {
-	case 0:
-		return bits | abi.S_IFREG
-	case fs.ModeDir:
-		return bits | abi.S_IFDIR
-	case fs.ModeSymlink:
-		return bits | abi.S_IFLNK
-	case fs.ModeNamedPipe:
-		return bits | abi.S_IFIFO
-	case fs.ModeSocket:
-		return bits | abi.S_IFSOCK
-	case fs.ModeDevice:
-		return bits | abi.S_IFBLK
-	}
-	return bits | abi.S_IFCHR
-}
-
 // nobody owns what is not the host's user's.
 const nobody = 65534
 

@@ -208,7 +208,7 @@ func (l *list) Next() ([]abi.Dirent, abi.Errno) {
 func stat(info fs.FileInfo) abi.Stat {
 	t := abi.NewTimespec(info.ModTime())
 	st := abi.Stat{
-		Dev: 2, Nlink: 1, Mode: mode(info.Mode()), Size: info.Size(), Blksize: 4096,
+		Dev: 2, Nlink: 1, Mode: abi.Mode(info.Mode()), Size: info.Size(), Blksize: 4096,
 		Blocks: (info.Size() + 511) / 512, Atime: t, Mtime: t, Ctime: t,
 	}
 	system(&st, info)

@@ -106,17 +106,9 @@ const defaultProcesses = 64
 
 // Kernel is the process table of one program.
 type Kernel struct {
-	fs       *memfs.FS
-	lookup   func(string) (Program, bool)
-	formats  map[string]string
-	panicked func(error)
-	overrun  func(memory bool)
-	admit    func(string) (func(), error)
-	room     func() int
-	missing  func(name string) bool
-	connect  func(context.Context, string) (memfs.Stream, error)
-	max      int
-	began    time.Time
+	options Options
+	fs      *memfs.FS
+	began   time.Time
 
 	mu        sync.Mutex
 	processes map[int]*Process // those that run, and those that nobody has waited for
@@ -131,13 +123,11 @@ type Kernel struct {
 // New returns a kernel without processes. With Options.Bin it makes the directories
 // of [MakeDirs]. Where there is a directory /proc, it shows the processes.
 func New(o Options) (*Kernel, error) {
-	k := &Kernel{
-		fs: o.FS, lookup: o.Lookup, formats: o.Formats, panicked: o.Panicked, overrun: o.Overrun, admit: o.Admit, room: o.Room, missing: o.Missing, connect: o.Connect, max: cmp.Or(o.MaxProcesses, defaultProcesses),
-		began: time.Now(), processes: map[int]*Process{}, last: firstPID, values: context.Background(),
+	if o.Lookup == nil {
+		o.Lookup = func(string) (Program, bool) { return nil, false }
 	}
-	if k.lookup == nil {
-		k.lookup = func(string) (Program, bool) { return nil, false }
-	}
+	o.MaxProcesses = cmp.Or(o.MaxProcesses, defaultProcesses)
+	k := &Kernel{options: o, fs: o.FS, began: time.Now(), processes: map[int]*Process{}, last: firstPID, values: context.Background()}
 	if o.Bin != nil {
 		if err := MakeDirs(k.fs, o.Bin, func(string) bool { return false }); err != nil {
 			return nil, err
@@ -152,19 +142,19 @@ func New(o Options) (*Kernel, error) {
 // Processors returns the number of processors that programs are told of: those that
 // the server uses, but no more than processes beside the main one can occupy.
 func (k *Kernel) Processors() int {
-	n := min(runtime.GOMAXPROCS(0), k.max-1)
-	if k.room != nil {
-		n = min(n, k.room()-1)
+	n := min(runtime.GOMAXPROCS(0), k.options.MaxProcesses-1)
+	if k.options.Room != nil {
+		n = min(n, k.options.Room()-1)
 	}
 	return max(1, n)
 }
 
 // Connect connects to an address; without a network it is refused.
 func (k *Kernel) Connect(ctx context.Context, address string) (memfs.Stream, error) {
-	if k.connect == nil {
+	if k.options.Connect == nil {
 		return nil, abi.ECONNREFUSED
 	}
-	return k.connect(ctx, address)
+	return k.options.Connect(ctx, address)
 }
 
 // Main makes the main process, whose program [Process.Run] runs. When it has ended
@@ -182,8 +172,8 @@ func (k *Kernel) addLocked(parent *Process, e Exec) (*Process, error) {
 	switch {
 	case k.ended:
 		return nil, fmt.Errorf("the program has ended: %w", abi.EAGAIN)
-	case len(k.processes) >= k.max:
-		return nil, fmt.Errorf("a program may have at most %d processes at once: %w", k.max, abi.EAGAIN)
+	case len(k.processes) >= k.options.MaxProcesses:
+		return nil, fmt.Errorf("a program may have at most %d processes at once: %w", k.options.MaxProcesses, abi.EAGAIN)
 	}
 	pid := firstPID
 	if parent != nil {
@@ -310,8 +300,8 @@ func (k *Kernel) OverMemory(again bool) {
 	switch {
 	case !again:
 		k.Fail(ErrMemory)
-	case k.overrun != nil:
-		k.overrun(true)
+	case k.options.Overrun != nil:
+		k.options.Overrun(true)
 	}
 }
 
@@ -320,10 +310,10 @@ const overrunGrace = 5 * time.Second
 
 // overruns reports an overrun unless ended is called in time.
 func (k *Kernel) overruns() (ended func() bool) {
-	if k.overrun == nil {
+	if k.options.Overrun == nil {
 		return func() bool { return true }
 	}
-	return time.AfterFunc(overrunGrace, func() { k.overrun(errors.Is(k.Failure(), ErrMemory)) }).Stop
+	return time.AfterFunc(overrunGrace, func() { k.options.Overrun(errors.Is(k.Failure(), ErrMemory)) }).Stop
 }
 
 func (k *Kernel) killAll() (killed int) {

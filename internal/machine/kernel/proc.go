@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"hash/fnv"
 	"path"
 	"slices"
 	"strconv"
@@ -143,11 +144,9 @@ func (f procfs) stat(name string, e procEntry) abi.Stat {
 
 // hashName returns FNV-1a of a name, as its inode number.
 func hashName(name string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(name) {
-		h = (h ^ uint64(name[i])) * 1099511628211
-	}
-	return h >> 1 // as a signed number, too
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64() >> 1 // as a signed number, too
 }
 
 // Lstat implements [memfs.HostDir], as the other methods do.

@@ -132,9 +132,9 @@ func (p *Process) Start(e Exec) (*Process, error) {
 		}
 	}
 	undo := func() {}
-	if p.k.admit != nil && e.builtin != "" {
+	if p.k.options.Admit != nil && e.builtin != "" {
 		var err error
-		if undo, err = p.k.admit(e.builtin); err != nil {
+		if undo, err = p.k.options.Admit(e.builtin); err != nil {
 			return nil, err
 		}
 	}
@@ -238,8 +238,8 @@ func (p *Process) call(ctx context.Context, alone bool) int {
 		p.k.Fail(whole)
 		return 1
 	}
-	if p.k.panicked != nil {
-		p.k.panicked(whole)
+	if p.k.options.Panicked != nil {
+		p.k.options.Panicked(whole)
 	}
 	p.guarded(ctx, func(ctx context.Context, p *Process) int {
 		message, _, _ := strings.Cut(err.Error(), "\n")

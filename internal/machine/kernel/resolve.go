@@ -45,7 +45,7 @@ func (k *Kernel) LookPath(name, dir string, env []string) (string, abi.Errno) {
 		return "", abi.ENOENT
 	}
 	at, e := k.searchPath(name, dir, env)
-	if e == abi.ENOENT && k.missing != nil && k.missing(name) {
+	if e == abi.ENOENT && k.options.Missing != nil && k.options.Missing(name) {
 		at, e = k.searchPath(name, dir, env)
 	}
 	return at, e
@@ -109,7 +109,7 @@ func (k *Kernel) resolve(e *Exec) error {
 			return fmt.Errorf("%s: %w", name, errno)
 		}
 		if builtin, ok := strings.CutPrefix(head, magic); ok {
-			if e.Program, ok = k.lookup(builtin); !ok {
+			if e.Program, ok = k.options.Lookup(builtin); !ok {
 				return fmt.Errorf("%s: there is no built-in program %q: %w", name, builtin, abi.ENOENT)
 			}
 			e.Path, e.builtin = at, builtin
@@ -117,7 +117,7 @@ func (k *Kernel) resolve(e *Exec) error {
 		}
 		if builtin := k.format(head); builtin != "" {
 			var ok bool
-			if e.Program, ok = k.lookup(builtin); ok {
+			if e.Program, ok = k.options.Lookup(builtin); ok {
 				e.Args = append([]string{builtin, at}, e.Args[min(1, len(e.Args)):]...)
 				e.Path, e.builtin = at, builtin
 				return nil
@@ -147,7 +147,7 @@ func (k *Kernel) resolve(e *Exec) error {
 
 // format returns the built-in program that runs a file with a head, "" if there is none.
 func (k *Kernel) format(head string) string {
-	for begin, builtin := range k.formats {
+	for begin, builtin := range k.options.Formats {
 		if strings.HasPrefix(head, begin) {
 			return builtin
 		}

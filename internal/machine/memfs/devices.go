@@ -24,14 +24,15 @@ func (fsys *FS) MakeDevices() error {
 	always := func(s Stream) func(context.Context, uint32) (Stream, abi.Errno) {
 		return func(context.Context, uint32) (Stream, abi.Errno) { return s, abi.OK }
 	}
+	zeros := endless{fill: func(b []byte) { clear(b) }}
 	for _, d := range []struct {
 		name string
 		rdev uint32
 		open func(context.Context, uint32) (Stream, abi.Errno)
 	}{
 		{"null", rdev(1, 3), always(sink{})},
-		{"zero", rdev(1, 5), always(endless{fill: func(b []byte) { clear(b) }})},
-		{"full", rdev(1, 7), always(full{})},
+		{"zero", rdev(1, 5), always(zeros)},
+		{"full", rdev(1, 7), always(full{zeros})},
 		{"random", rdev(1, 8), always(endless{fill: randomBytes})},
 		{"urandom", rdev(1, 9), always(endless{fill: randomBytes})},
 		{"tty", rdev(5, 0), noTerminal},
@@ -89,11 +90,6 @@ func noTerminal(context.Context, uint32) (Stream, abi.Errno) { return nil, abi.E
 // full is /dev/full.
 type full struct{ endless }
 
-func (full) Read(_ context.Context, b []byte, _ bool) (int, abi.Errno) {
-	b = b[:min(len(b), 1<<20)]
-	clear(b)
-	return len(b), abi.OK
-}
 func (full) Write(context.Context, []byte, bool) (int, abi.Errno) { return 0, abi.ENOSPC }
 
 // start is where the devices without an end always are.

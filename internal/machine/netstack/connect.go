@@ -100,7 +100,7 @@ func (k *Socket) connectLocked(to Addr) (outside netip.AddrPort, e abi.Errno) {
 		k.Wake()
 		return outside, abi.EINPROGRESS
 	}
-	k.refusal = k.stack.options.refused(netip.AddrPortFrom(ip, to.IP.Port()).String())
+	k.refusal = k.stack.options.Refused(netip.AddrPortFrom(ip, to.IP.Port()).String())
 	return outside, abi.EACCES
 }
 

@@ -1,6 +1,7 @@
 package netstack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -154,7 +155,7 @@ func (k *Socket) refusesLocked(ip netip.Addr) bool {
 		k.refusal = noGroups
 	}
 	if k.refusal == "" && k.stack.options.Outside == nil {
-		k.refusal = k.stack.options.refused(ip.String())
+		k.refusal = k.stack.options.Refused(ip.String())
 		return true
 	}
 	return k.refusal != ""
@@ -265,15 +266,11 @@ func (d *datagrams) hear(dest netip.AddrPort, conn net.Conn) {
 // one: its receiver expects it from that port.
 func (d *datagrams) send(ctx context.Context, dest netip.AddrPort, m Message) (int, abi.Errno) {
 	k := d.k
-	var b []byte
-	for _, part := range m.Data {
-		b = append(b, part...)
-	}
 	k.stack.mu.Lock()
 	packets := d.packets
 	k.stack.mu.Unlock()
 	if packets != nil {
-		n, err := packets.WriteTo(b, dest)
+		n, err := packets.WriteTo(bytes.Join(m.Data, nil), dest)
 		return d.sent(n, err, dest, m)
 	}
 	conn, e := d.flow(ctx, dest)
@@ -283,7 +280,7 @@ func (d *datagrams) send(ctx context.Context, dest netip.AddrPort, m Message) (i
 	if e != abi.OK {
 		return 0, e
 	}
-	n, err := conn.Write(b)
+	n, err := conn.Write(bytes.Join(m.Data, nil))
 	if err != nil {
 		return 0, errnoOf(err)
 	}

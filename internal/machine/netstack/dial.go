@@ -13,13 +13,10 @@ import (
 	"coderunner/internal/machine/memfs"
 )
 
-// Dial connects a client that is not the guest's to what listens on the loopback;
-// network is "tcp". The error is ECONNREFUSED where nothing listens, which is so of
-// all addresses outside.
-func (s *Stack) Dial(ctx context.Context, network string, to netip.AddrPort) (net.Conn, error) {
-	if network != "tcp" {
-		return nil, net.UnknownNetworkError(network)
-	}
+// Dial connects a client that is not the guest's to what listens on the loopback
+// for TCP. The error is ECONNREFUSED where nothing listens, which is so of all addresses
+// outside.
+func (s *Stack) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 	k, err := s.Call(ctx, to)
 	if err != nil {
 		return nil, err
@@ -27,7 +24,7 @@ func (s *Stack) Dial(ctx context.Context, network string, to netip.AddrPort) (ne
 	return &conn{k: k, from: k.Name().IP, to: netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port())}, nil
 }
 
-// Call is Dial for TCP that returns the socket itself, a [memfs.Stream].
+// Call is Dial that returns the socket itself, a [memfs.Stream].
 func (s *Stack) Call(ctx context.Context, to netip.AddrPort) (*Socket, error) {
 	to = netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port())
 	if !inside(to.Addr()) {

@@ -20,7 +20,7 @@ func TestConn(t *testing.T) {
 		held := int64(0)
 		s := New(Options{Reserve: func(n int64) bool { held += n; return true }, Unreserve: func(n int64) { held -= n }})
 		l, where := listen(t, s, "127.0.0.1:0", 1)
-		a, err = s.Dial(bg, "tcp", where.IP)
+		a, err = s.Dial(bg, where.IP)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -57,7 +57,7 @@ func TestDial(t *testing.T) {
 		netip.AddrPortFrom(netip.IPv6Loopback(), port): abi.ECONNREFUSED, netip.MustParseAddrPort("127.0.0.1:9"): abi.ECONNREFUSED,
 		netip.MustParseAddrPort("10.0.0.1:8000"): abi.ECONNREFUSED, netip.MustParseAddrPort("127.0.0.1:0"): abi.ECONNREFUSED,
 	} {
-		c, err := s.Dial(bg, "tcp", to)
+		c, err := s.Dial(bg, to)
 		if !errors.Is(err, want) {
 			t.Errorf("Dial %v: %v, want %v", to, err, want)
 		}
@@ -71,7 +71,7 @@ func TestDial(t *testing.T) {
 	var err error
 	for range maxBacklog {
 		var c net.Conn
-		if c, err = s.Dial(ctx, "tcp", where.IP); err != nil {
+		if c, err = s.Dial(ctx, where.IP); err != nil {
 			break
 		}
 		defer c.Close()
@@ -82,7 +82,7 @@ func TestDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan error)
 		go func() {
-			c, err := s.Dial(bg, "tcp", where.IP)
+			c, err := s.Dial(bg, where.IP)
 			if err == nil {
 				c.Close()
 			}
@@ -96,9 +96,6 @@ func TestDial(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if _, err := s.Dial(bg, "udp", where.IP); err == nil {
-		t.Error("a datagram socket")
-	}
 }
 
 func TestLoopback(t *testing.T) {

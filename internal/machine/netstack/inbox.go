@@ -1,6 +1,7 @@
 package netstack
 
 import (
+	"bytes"
 	"cmp"
 
 	"coderunner/internal/machine/abi"
@@ -61,11 +62,7 @@ func (k *Socket) fullLocked() bool {
 // the first. ENOBUFS if the program's memory does not suffice for any.
 func (k *Socket) putLocked(data [][]byte, files []*memfs.File) (done int, e abi.Errno) {
 	in := &k.in
-	want := 0
-	for _, b := range data {
-		want += len(b)
-	}
-	want = min(want, k.limitLocked()-in.n)
+	want := min(size(data), k.limitLocked()-in.n)
 	if want <= 0 || len(files) > 0 && len(in.marks) >= maxMarks {
 		return 0, abi.EAGAIN
 	}
@@ -159,12 +156,8 @@ func (in *inbox) take(s *Stack, n int) (files []*memfs.File) {
 // addLocked appends a message. EAGAIN if k is full, ENOBUFS if the program's
 // memory does not suffice.
 func (k *Socket) addLocked(data [][]byte, from Addr, files []*memfs.File) (int, abi.Errno) {
-	n := 0
-	for _, b := range data {
-		n += len(b)
-	}
 	in := &k.in
-	cost := int64(n + messageCost)
+	cost := int64(size(data) + messageCost)
 	if in.bytes > 0 && in.bytes+int(cost) > k.limitLocked() {
 		in.stuck = true
 		return 0, abi.EAGAIN
@@ -172,14 +165,11 @@ func (k *Socket) addLocked(data [][]byte, from Addr, files []*memfs.File) (int, 
 	if !k.stack.options.Reserve(cost) {
 		return 0, abi.ENOBUFS
 	}
-	m := message{make([]byte, 0, n), from, files}
-	for _, b := range data {
-		m.data = append(m.data, b...)
-	}
+	m := message{bytes.Join(data, nil), from, files}
 	in.charged += cost
 	in.bytes += int(cost)
 	in.list = append(in.list, m)
-	return n, abi.OK
+	return len(m.data), abi.OK
 }
 
 // next removes the first message.

@@ -115,7 +115,7 @@ func (s *Stack) addresses(ctx context.Context, node string, h Hint) ([]netip.Add
 	case h.Flags&aiNumericHost != 0 || len(node) > maxName:
 		return nil, &NameError{Code: eaiNoName}
 	case outside == nil:
-		return nil, &NameError{Code: eaiAgain, Refused: true, Reason: s.options.refused(node)}
+		return nil, &NameError{Code: eaiAgain, Refused: true, Reason: s.options.Refused(node)}
 	default:
 		found, err := outside.Lookup(ctx, node)
 		if err != nil {

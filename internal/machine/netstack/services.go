@@ -1,6 +1,10 @@
 package netstack
 
-import "strings"
+import (
+	"iter"
+	"strconv"
+	"strings"
+)
 
 // services are the well-known ports that programs ask for by name, with udp
 // where that is registered, too (IANA's registry).
@@ -12,39 +16,37 @@ const services = `
 	rsync 873, ftps 990, telnets 992, imaps 993, pop3s 995, socks 1080, mysql 3306, postgresql 5432, amqp 5672,
 	redis 6379, http-alt 8080`
 
-// eachService calls f for the services until it returns false.
-func eachService(f func(name string, number uint16, udp bool) bool) {
-	for entry := range strings.SplitSeq(services, ",") {
-		fields := strings.Fields(entry)
-		var n uint16
-		for _, digit := range fields[1] {
-			n = 10*n + uint16(digit-'0')
-		}
-		if !f(fields[0], n, len(fields) > 2) {
-			return
+// servicesOf returns the names and ports of the services of a protocol: tcp, udp or "" for
+// either.
+func servicesOf(protocol string) iter.Seq2[string, uint16] {
+	return func(yield func(string, uint16) bool) {
+		for entry := range strings.SplitSeq(services, ",") {
+			fields := strings.Fields(entry)
+			has := protocol == "" || protocol == "tcp" || protocol == "udp" && len(fields) > 2
+			if n, _ := strconv.ParseUint(fields[1], 10, 16); has && !yield(fields[0], uint16(n)) {
+				return
+			}
 		}
 	}
 }
 
 // ServicePort is the port of a service by its name, 0 if it has none; protocol
 // is tcp, udp or "" for either.
-func ServicePort(name, protocol string) (port uint16) {
-	eachService(func(s string, n uint16, udp bool) bool {
-		if s == name && (protocol != "udp" || udp) && (protocol == "" || protocol == "tcp" || protocol == "udp") {
-			port = n
+func ServicePort(name, protocol string) uint16 {
+	for s, n := range servicesOf(protocol) {
+		if s == name {
+			return n
 		}
-		return port == 0
-	})
-	return port
+	}
+	return 0
 }
 
 // ServiceName is the name of the service at a port, "" if it has none.
-func ServiceName(port uint16, protocol string) (name string) {
-	eachService(func(s string, n uint16, udp bool) bool {
-		if n == port && (protocol != "udp" || udp) && (protocol == "" || protocol == "tcp" || protocol == "udp") {
-			name = s
+func ServiceName(port uint16, protocol string) string {
+	for s, n := range servicesOf(protocol) {
+		if n == port {
+			return s
 		}
-		return name == ""
-	})
-	return name
+	}
+	return ""
 }

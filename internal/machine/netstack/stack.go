@@ -55,14 +55,6 @@ type Options struct {
 
 const defaultMaxSockets = 8192
 
-// refused returns why there is no way to a destination, "" if nobody knows.
-func (o Options) refused(to string) string {
-	if o.Refused == nil {
-		return ""
-	}
-	return o.Refused(to)
-}
-
 // Stack is the network of one program. It is safe for concurrent use.
 type Stack struct {
 	options Options
@@ -89,6 +81,9 @@ type port struct {
 // New returns a network. Close releases what it holds.
 func New(o Options) *Stack {
 	o.MaxSockets = cmp.Or(o.MaxSockets, defaultMaxSockets)
+	if o.Refused == nil {
+		o.Refused = func(string) string { return "" }
+	}
 	if o.Reserve == nil {
 		o.Reserve, o.Unreserve = func(int64) bool { return true }, func(int64) {}
 	}

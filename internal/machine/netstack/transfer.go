@@ -23,8 +23,11 @@ type Received struct {
 	Files []*memfs.File
 }
 
-func (m Message) size() (n int) {
-	for _, b := range m.Data {
+func (m Message) size() int { return size(m.Data) }
+
+// size returns how many bytes buffers have.
+func size(data [][]byte) (n int) {
+	for _, b := range data {
 		n += len(b)
 	}
 	return n

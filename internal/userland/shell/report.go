@@ -17,8 +17,8 @@ import (
 	"coderunner/internal/userland/shell/vars"
 )
 
-// lineOf returns the line of a position of the text that is executed.
-func (sh *shell) lineOf(pos syntax.Pos) int {
+// Line returns the line of a position of the text that is executed.
+func (sh *shell) Line(pos syntax.Pos) int {
 	if !pos.IsValid() {
 		return sh.line
 	}
@@ -39,14 +39,14 @@ func (sh *shell) prefix() string {
 	return fmt.Sprintf("%s: line %d: ", name, sh.line)
 }
 
-// errorf writes a message to the script's stderr.
-func (sh *shell) errorf(format string, args ...any) {
-	sh.write(2, sh.prefix()+fmt.Sprintf(format, args...)+"\n")
+// Errorf writes a message to the script's stderr.
+func (sh *shell) Errorf(format string, args ...any) {
+	sh.Write(2, sh.prefix()+fmt.Sprintf(format, args...)+"\n")
 }
 
 // fail writes a message and returns the status of what failed.
 func (sh *shell) fail(format string, args ...any) int {
-	sh.errorf(format, args...)
+	sh.Errorf(format, args...)
 	return 1
 }
 
@@ -56,45 +56,45 @@ func shellError(err error) bool {
 	return errors.Is(err, vars.ErrReadOnly) || errors.Is(err, vars.ErrSubscript) || errors.Is(err, expand.ErrSubstitution) || errors.Is(err, expand.ErrIndirect)
 }
 
-// report reports an error of a command.
-func (sh *shell) report(err error) {
+// Report reports an error of a command.
+func (sh *shell) Report(err error) {
 	switch {
 	case sh.ctx.Err() != nil:
 	case errors.Is(err, vars.ErrMemory):
-		sh.exhausted(err)
+		sh.Exhausted(err)
 	default:
-		sh.errorf("%v", err)
+		sh.Errorf("%v", err)
 		if sh.opts.Errexit && shellError(err) {
 			sh.status, sh.jump = max(1, sh.status), jump{kind: exits}
 		}
 	}
 }
 
-func (sh *shell) reportIn(command string, err error) {
+func (sh *shell) ReportIn(command string, err error) {
 	if errors.Is(err, vars.ErrMemory) || shellError(err) {
-		sh.report(err)
+		sh.Report(err)
 		return
 	}
 	if e, ok := errors.AsType[*vars.Error](err); ok && e.Fatal {
-		sh.discard(err)
+		sh.Discard(err)
 		return
 	}
-	sh.errorf("%s: %v", command, err)
+	sh.Errorf("%s: %v", command, err)
 }
 
-// exhausted ends the program: there is no sense in going on without memory.
-func (sh *shell) exhausted(err error) {
+// Exhausted ends the program: there is no sense in going on without memory.
+func (sh *shell) Exhausted(err error) {
 	if sh.ctx.Err() == nil {
-		sh.errorf("%v", err)
+		sh.Errorf("%v", err)
 		sh.p.Kernel().Fail(kernel.ErrMemory)
 	}
 	sh.status, sh.jump = 2, jump{kind: exits}
 }
 
-// discard reports an error of an expansion or assignment, which ends the line, or
+// Discard reports an error of an expansion or assignment, which ends the line, or
 // the shell.
-func (sh *shell) discard(err error) {
-	sh.report(err)
+func (sh *shell) Discard(err error) {
+	sh.Report(err)
 	if sh.jump.kind == exits {
 		return
 	}
@@ -107,8 +107,8 @@ func (sh *shell) discard(err error) {
 	}
 }
 
-// write writes to a descriptor, and reports whether that succeeded.
-func (sh *shell) write(fd int, s string) bool {
+// Write writes to a descriptor, and reports whether that succeeded.
+func (sh *shell) Write(fd int, s string) bool {
 	if s == "" {
 		return true
 	}
@@ -120,9 +120,9 @@ func (sh *shell) write(fd int, s string) bool {
 	return err == nil
 }
 
-// print writes to stdout for a builtin, whose status it returns.
-func (sh *shell) print(command, s string) int {
-	if sh.write(1, s) || sh.ctx.Err() != nil {
+// Print writes to stdout for a builtin, whose status it returns.
+func (sh *shell) Print(command, s string) int {
+	if sh.Write(1, s) || sh.ctx.Err() != nil {
 		return 0
 	}
 	text := "Bad file descriptor"
@@ -169,24 +169,21 @@ func (b bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// dialect is a shell whose texts are parsed.
-type dialect struct{ sh *shell }
+func (sh *shell) ExtGlob() bool { return sh.opts.Extglob }
 
-func (d dialect) ExtGlob() bool { return d.sh.opts.Extglob }
-
-func (d dialect) Aliases() map[string]string {
-	if !d.sh.opts.ExpandAliases {
+func (sh *shell) Aliases() map[string]string {
+	if !sh.opts.ExpandAliases {
 		return nil
 	}
-	return d.sh.state.Aliases
+	return sh.state.Aliases
 }
 
-func (d dialect) Warn(line int, text string) {
-	d.sh.write(2, fmt.Sprintf("%s: line %d: warning: %s\n", cmp.Or(d.sh.src.Name, d.sh.name), line, text))
+func (sh *shell) Warn(line int, text string) {
+	sh.Write(2, fmt.Sprintf("%s: line %d: warning: %s\n", cmp.Or(sh.src.Name, sh.name), line, text))
 }
 
-// evalText parses and runs a text in this shell, as eval does.
-func (sh *shell) evalText(text string) {
+// Eval parses and runs a text in this shell, as eval does.
+func (sh *shell) Eval(text string) {
 	src := &parse.Source{Text: text, Name: sh.src.Name, First: max(1, sh.line)}
 	sh.runText(src, "eval")
 }
@@ -201,8 +198,8 @@ func (sh *shell) runText(src *parse.Source, command string) error {
 	}
 	defer func() { sh.src, sh.levels = old, levels }()
 	discarded, all := 0, sh.depth > 0 && command != "-c" // all: a subshell's eval ends it
-	err := src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
-		if sh.lineOf(st.Pos()) == discarded {
+	err := src.Statements(sh, func(st *syntax.Stmt) bool {
+		if sh.Line(st.Pos()) == discarded {
 			return true
 		}
 		discarded = 0
@@ -210,9 +207,9 @@ func (sh *shell) runText(src *parse.Source, command string) error {
 		if sh.jump.kind == discards && !all {
 			sh.jump, discarded = jump{}, sh.line
 		}
-		return !sh.stopped()
+		return !sh.Stopped()
 	})
-	if err == nil || sh.stopped() {
+	if err == nil || sh.Stopped() {
 		return nil
 	}
 	prefix := sh.name
@@ -224,7 +221,7 @@ func (sh *shell) runText(src *parse.Source, command string) error {
 	case src.Name != "":
 		prefix = src.Name
 	}
-	sh.write(2, src.Message(prefix, err))
+	sh.Write(2, src.Message(prefix, err))
 	sh.status = 2
 	return err
 }
@@ -236,16 +233,16 @@ func signalText(s kernel.Signal) string {
 	return texts[s]
 }
 
-// jumpStatus is the status that goes with a jump in progress.
-func (sh *shell) jumpStatus() int {
+// JumpStatus is the status that goes with a jump in progress.
+func (sh *shell) JumpStatus() int {
 	if sh.jump.kind != 0 {
 		return sh.status
 	}
 	return 0
 }
 
-// dropLine leaves the rest of the line, unless a jump is in progress. It reports whether it did.
-func (sh *shell) dropLine() bool {
+// DropLine leaves the rest of the line, unless a jump is in progress. It reports whether it did.
+func (sh *shell) DropLine() bool {
 	if sh.jump.kind != 0 {
 		return false
 	}

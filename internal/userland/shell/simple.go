@@ -18,29 +18,29 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	sh.execs, sh.substatus = false, 0
 	args, err := sh.ex.Fields(c.Args)
 	if err != nil {
-		sh.discard(err)
+		sh.Discard(err)
 		return
 	}
-	if sh.stopped() {
+	if sh.Stopped() {
 		return
 	}
 	var before *vars.Scope
 	if len(args) > 0 {
 		if before, err = sh.temporary(c.Assigns); err != nil {
-			sh.discard(err)
+			sh.Discard(err)
 			return
 		}
-		if sh.stopped() {
+		if sh.Stopped() {
 			return
 		}
-		sh.traceCommand(args)
+		sh.TraceCommand(args)
 	}
 	undo, err := sh.redirect(redirs)
 	if err != nil {
 		if errors.Is(err, expand.ErrSubstitution) {
-			sh.discard(err)
+			sh.Discard(err)
 		} else {
-			sh.report(err)
+			sh.Report(err)
 			sh.status = 1
 		}
 		sh.files.Restore(undo)
@@ -72,7 +72,7 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 func (sh *shell) assignments(list []*syntax.Assign) bool {
 	for _, as := range list {
 		if err := sh.assignTo(as); err != nil {
-			sh.discard(err)
+			sh.Discard(err)
 			return false
 		}
 	}
@@ -119,20 +119,21 @@ func (sh *shell) call(before *vars.Scope, args []string) {
 		sh.callFunction(f, args)
 		return
 	}
-	sh.run(args)
+	sh.Run(args)
 }
 
-// run runs a builtin or a program.
-func (sh *shell) run(args []string) {
+// Run runs a builtin or a program, and returns the status.
+func (sh *shell) Run(args []string) int {
 	if b := commands[args[0]]; b != nil && !sh.state.Disabled[args[0]] {
 		sh.execs = false
 		sh.before, sh.status = sh.status, 0
 		if status := b(sh, args); sh.jump.kind == 0 || status != 0 {
 			sh.status = status
 		}
-		return
+		return sh.status
 	}
 	sh.external(args)
+	return sh.status
 }
 
 // temporary returns a scope with the assignments before a command, which are in its
@@ -153,10 +154,10 @@ func (sh *shell) temporary(assigns []*syntax.Assign) (*vars.Scope, error) {
 			value = sh.vars.Get(as.Name.Value) + value
 		}
 		if sh.opts.Xtrace {
-			sh.trace(as.Name.Value + "=" + quote.Traced(value))
+			sh.Trace(as.Name.Value + "=" + quote.Traced(value))
 		}
 		if v, _ := sh.vars.Scope.Find(as.Name.Value); v != nil && v.Attrs&vars.ReadOnly != 0 {
-			sh.report(fmt.Errorf("%s: %w", as.Name.Value, vars.ErrReadOnly)) // the command runs nevertheless
+			sh.Report(fmt.Errorf("%s: %w", as.Name.Value, vars.ErrReadOnly)) // the command runs nevertheless
 			continue
 		}
 		s.Vars[as.Name.Value] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: value}
@@ -207,8 +208,8 @@ func (sh *shell) importFunction(name, s string) {
 	}
 }
 
-// assignList assigns the text of a list.
-func (sh *shell) assignList(name, s string, add, assoc bool) (err error) {
+// AssignList assigns the text of a list.
+func (sh *shell) AssignList(name, s string, add, assoc bool) (err error) {
 	if e := sh.first(&parse.Source{Text: name + "=" + s, Name: sh.src.Name, First: sh.line}, func(st *syntax.Stmt) {
 		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
 			err = sh.ex.AssignArray(name, c.Assigns[0].Array, add, assoc)
@@ -224,7 +225,7 @@ func (sh *shell) first(src *parse.Source, f func(*syntax.Stmt)) error {
 	old := sh.src
 	defer func() { sh.src = old }()
 	sh.src = src
-	return src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
+	return src.Statements(sh, func(st *syntax.Stmt) bool {
 		f(st)
 		return false
 	})
@@ -233,7 +234,7 @@ func (sh *shell) first(src *parse.Source, f func(*syntax.Stmt)) error {
 // declare makes a function.
 func (sh *shell) declare(c *syntax.FuncDecl) {
 	if c.Name == nil { // the parser takes "() true"
-		sh.errorf("syntax error near unexpected token `)'")
+		sh.Errorf("syntax error near unexpected token `)'")
 		sh.status = 2
 		return
 	}

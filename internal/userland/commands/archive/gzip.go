@@ -28,7 +28,7 @@ type packer struct {
 const xzMemory = 64 << 20
 
 var packers = map[string]packer{
-	"gzip": {[]string{"gz", "tgz", "z"}, "\x1f\x8b", gunzipReader, func(w io.Writer, level int, name string, t time.Time) (io.WriteCloser, error) {
+	"gzip": {[]string{"gz", "tgz", "z"}, "\x1f\x8b", func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }, func(w io.Writer, level int, name string, t time.Time) (io.WriteCloser, error) {
 		z, err := gzip.NewWriterLevel(w, level)
 		if err == nil {
 			z.Name, z.ModTime, z.OS = name, t, 3
@@ -41,14 +41,6 @@ var packers = map[string]packer{
 	}, func(w io.Writer, _ int, _ string, _ time.Time) (io.WriteCloser, error) {
 		return xz.WriterConfig{DictCap: 8 << 20}.NewWriter(w)
 	}},
-}
-
-func gunzipReader(r io.Reader) (io.Reader, error) {
-	z, err := gzip.NewReader(r)
-	if err != nil {
-		return nil, err
-	}
-	return z, nil
 }
 
 // packerNames are the commands by the format that they are for.

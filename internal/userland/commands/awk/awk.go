@@ -231,21 +231,21 @@ func (r *run) where() string {
 // main runs BEGIN, the rules and END, which exit skips but for END.
 func (r *run) main() {
 	p := r.prog
-	went := r.top(func() flow { return r.blocks(p.begin) })
-	if went == onward && (len(p.rules) > 0 || len(p.end) > 0 || len(p.beginFile) > 0 || len(p.endFile) > 0) {
+	went := r.top(func() flow { return r.blocks("BEGIN") })
+	if went == onward && (p.rules != nil || p.blocks["END"] != nil || p.blocks["BEGINFILE"] != nil || p.blocks["ENDFILE"] != nil) {
 		went = r.records()
 	}
 	if went == onward || went == exited {
-		went = r.top(func() flow { return r.blocks(p.end) })
+		went = r.top(func() flow { return r.blocks("END") })
 	}
 	if misplaced[went] != "" {
 		r.c.Check(left{went})
 	}
 }
 
-// blocks runs the blocks of all rules of a kind.
-func (r *run) blocks(list [][]*node) flow {
-	for _, b := range list {
+// blocks runs the blocks of a kind.
+func (r *run) blocks(kind string) flow {
+	for _, b := range r.prog.blocks[kind] {
 		if went := r.block(b); went != onward {
 			return went
 		}

@@ -36,11 +36,10 @@ const cellCost = 112
 func (m *memory) end(c *cell) {
 	m.hold(-int64(c.charged))
 	switch {
-	case c.array == nil:
-	case c.own:
-		m.drop(c.array)
 	case c.passed:
 		c.array.users--
+	case c.own && c.array.users == 0:
+		m.empty(c.array)
 	}
 }
 

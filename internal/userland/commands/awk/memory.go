@@ -58,15 +58,6 @@ func (m *memory) set(to *value, charged *int, v value) {
 	*to = v
 }
 
-// drop gives back what an array holds, unless a function that is running has it as a
-// parameter.
-func (m *memory) drop(a *array) {
-	if a == nil || a.users > 0 {
-		return
-	}
-	m.empty(a)
-}
-
 // empty deletes the elements of an array.
 func (m *memory) empty(a *array) {
 	for key, e := range a.m {
@@ -80,7 +71,7 @@ func (m *memory) forget(key string, e *entry) {
 	m.hold(-int64(len(key) + entryCost + e.charged))
 	e.charged = 0
 	if e.sub != nil && e.sub.users == 0 {
-		m.drop(e.sub)
+		m.empty(e.sub)
 		m.hold(-entryCost)
 	}
 }

@@ -30,7 +30,7 @@ func parseAwk(c *command.Call, src string) (prog *program, err error) {
 	p := &parser{
 		c:    c,
 		lex:  lexer{src: src, line: 1},
-		prog: &program{functions: map[string]*function{}, globals: map[string]int{}},
+		prog: &program{blocks: map[string][][]*node{}, functions: map[string]*function{}, globals: map[string]int{}},
 	}
 	for _, name := range special {
 		p.global(name)
@@ -113,17 +113,13 @@ func (p *parser) global(name string) int {
 func (p *parser) program() {
 	for p.ends(); p.tok.kind != endOfInput; p.ends() {
 		switch {
-		case p.accept("BEGIN"):
-			p.prog.begin = append(p.prog.begin, p.block())
-		case p.accept("END"):
-			p.prog.end = append(p.prog.end, p.block())
+		case p.is("BEGIN", "END", "BEGINFILE", "ENDFILE"):
+			kind := p.tok.text
+			p.advance()
+			p.prog.blocks[kind] = append(p.prog.blocks[kind], p.block())
 		case p.is("function", "func"):
 			p.advance()
 			p.function()
-		case p.accept("BEGINFILE"):
-			p.prog.beginFile = append(p.prog.beginFile, p.block())
-		case p.accept("ENDFILE"):
-			p.prog.endFile = append(p.prog.endFile, p.block())
 		default:
 			r := &rule{line: p.tok.line}
 			if !p.is("{") {

@@ -1,7 +1,6 @@
 package awk
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -16,15 +15,11 @@ import (
 // reader reads records.
 type reader struct {
 	l    *command.Lines
-	r    *bufio.Reader
 	rest []byte // read ahead for an RS that is an expression
 	eof  bool
 }
 
-func (r *memory) reader(in io.Reader) *reader {
-	l := r.c.Lines(in, '\n')
-	return &reader{l: l, r: l.R}
-}
+func (r *memory) reader(in io.Reader) *reader { return &reader{l: r.c.Lines(in, '\n')} }
 
 // record reads a record as RS says.
 func (a *reader) record(r *run) (string, bool, error) {
@@ -66,7 +61,7 @@ func (a *reader) record(r *run) (string, bool, error) {
 			return string(record), len(record) > 0, nil
 		}
 		buf := make([]byte, command.CopySize)
-		n, err := a.r.Read(buf)
+		n, err := a.l.R.Read(buf)
 		if len(a.rest) > 1<<20 {
 			r.c.Check(r.c.Room(2 * len(a.rest)))
 		}
@@ -139,7 +134,7 @@ func (in *inputs) read() (string, bool, error) {
 // end ends the current file, after the rules ENDFILE.
 func (in *inputs) end() {
 	if in.cur != nil {
-		in.leave(in.r.blocks(in.r.prog.endFile))
+		in.leave(in.r.blocks("ENDFILE"))
 		in.skip()
 	}
 }
@@ -180,7 +175,7 @@ func (in *inputs) open() error {
 			r.c.Errorf("warning: command line argument `%s' is a directory: skipped", name)
 			continue
 		case err != nil:
-			if len(r.prog.beginFile) == 0 {
+			if r.prog.blocks["BEGINFILE"] == nil {
 				return &missingFile{name, command.Text(err)}
 			}
 			f = io.NopCloser(strings.NewReader(""))
@@ -201,14 +196,14 @@ func (in *inputs) start(name string, f io.ReadCloser, failed error) error {
 	in.cur, in.closer = r.reader(f), f
 	r.globals[varFILENAME].v = str(name)
 	r.globals[varFNR].v = num(0)
-	if len(r.prog.beginFile) == 0 {
+	if r.prog.blocks["BEGINFILE"] == nil {
 		return nil
 	}
 	r.globals[varERRNO].v = str("")
 	if failed != nil {
 		r.globals[varERRNO].v = str(command.Text(failed))
 	}
-	switch went := r.blocks(r.prog.beginFile); {
+	switch went := r.blocks("BEGINFILE"); {
 	case went == nextFile:
 		in.skip()
 	case went == onward && failed != nil:

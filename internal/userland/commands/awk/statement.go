@@ -103,11 +103,9 @@ func (r *run) execute(n *node) flow {
 	case "delete":
 		r.remove(n)
 	case "return":
-		v := value{}
 		if n.a != nil {
-			v = r.eval(n.a)
+			r.ret = r.eval(n.a)
 		}
-		r.ret = v
 		return returned
 	case "exit":
 		if n.a != nil {

@@ -40,11 +40,9 @@ type rule struct {
 
 // program is a parsed program.
 type program struct {
-	begin, end [][]*node
-	beginFile  [][]*node // gawk's BEGINFILE, and ENDFILE
-	endFile    [][]*node
-	rules      []*rule
-	functions  map[string]*function
-	globals    map[string]int
-	source     *source
+	blocks    map[string][][]*node // of BEGIN, END, and gawk's BEGINFILE and ENDFILE
+	rules     []*rule
+	functions map[string]*function
+	globals   map[string]int
+	source    *source
 }

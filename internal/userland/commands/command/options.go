@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -163,7 +162,7 @@ func (c *Call) Int(s string, least, most int, message string) int {
 	return n
 }
 
-// refuse reports a mistake in the options, with the hint that the command adds.
+// refuse reports a mistake in the command line, with the hint that the command adds.
 func refuse(c *Call, format string, args ...any) {
 	c.Errorf(format, args...)
 	switch c.Name {
@@ -333,12 +332,7 @@ func (c *Call) About(what string) {
 
 // Usage reports a mistake in the operands, with the hint that GNU adds.
 func (c *Call) Usage(status int, format string, args ...any) int {
-	c.Errorf("%s", fmt.Sprintf(format, args...))
-	if c.Name == "diff" || c.Name == "cmp" {
-		c.Errorf("Try '%s --help' for more information.", c.Name)
-		return status
-	}
-	c.Warnf("Try '%s --help' for more information.\n", c.Name)
+	refuse(c, format, args...)
 	return status
 }
 

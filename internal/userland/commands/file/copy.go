@@ -18,7 +18,6 @@ type copier struct {
 	keep      bool   // mode and times
 	update    bool
 	links     map[[2]uint64]string // copies of files with several names, for -a
-	failed    bool
 }
 
 const copyOptions = "a,archive b backup=? d f,force i,interactive H l,link L,dereference n,no-clobber P,no-dereference p preserve=? !no-preserve= parents R,r,recursive remove-destination s,symbolic-link S,suffix= t,target-directory= T,no-target-directory u,update=~ v,verbose x,one-file-system !attributes-only reflink=? sparse= !strip-trailing-slashes !Z,context !copy-contents"
@@ -75,9 +74,6 @@ func copyOrMove(c *command.Call, move bool) int {
 		}
 		k.one(s, into)
 	}
-	if k.failed {
-		return 1
-	}
 	return c.Status
 }
 
@@ -113,21 +109,16 @@ func (k *copier) operands() (sources []string, target string) {
 	return o.Args[:n], o.Args[n]
 }
 
-func (k *copier) fail(format string, args ...any) {
-	k.failed = true
-	k.c.Errorf(format, args...)
-}
-
 // one copies or moves one operand.
 func (k *copier) one(from, to string) {
 	c := k.c
 	st, err := c.StatOf(from, k.deref != "P")
 	if err != nil {
-		k.fail("cannot stat %s: %s", command.Quote(from), command.Text(err))
+		c.Fail("cannot stat %s: %s", command.Quote(from), command.Text(err))
 		return
 	}
 	if st.IsDir() && !k.recursive && !k.move {
-		k.fail("-r not specified; omitting directory %s", command.Quote(from))
+		c.Fail("-r not specified; omitting directory %s", command.Quote(from))
 		return
 	}
 	if !k.allowed(from, to, st) {
@@ -152,7 +143,7 @@ func (k *copier) allowed(from, to string, st abi.Stat) bool {
 		if k.move && st.Nlink > 1 && c.Real(from) != c.Real(to) {
 			return true
 		}
-		k.fail("%s and %s are the same file", command.Quote(from), command.Quote(to))
+		c.Fail("%s and %s are the same file", command.Quote(from), command.Quote(to))
 		return false
 	case k.o.Last("n", "f", "i") == "n":
 		return false
@@ -181,10 +172,10 @@ func (k *copier) rename(from, to string, st abi.Stat) {
 	if dst, err := c.Lstat(to); err == nil {
 		switch {
 		case st.IsDir() && !dst.IsDir():
-			k.fail("cannot overwrite non-directory %s with directory %s", command.Quote(to), command.Quote(from))
+			c.Fail("cannot overwrite non-directory %s with directory %s", command.Quote(to), command.Quote(from))
 			return
 		case !st.IsDir() && dst.IsDir():
-			k.fail("cannot overwrite directory %s with non-directory %s", command.Quote(to), command.Quote(from))
+			c.Fail("cannot overwrite directory %s with non-directory %s", command.Quote(to), command.Quote(from))
 			return
 		case dst.Ino == st.Ino && dst.Dev == st.Dev:
 			c.FS.Unlink(nil, c.Abs(from))
@@ -197,15 +188,13 @@ func (k *copier) rename(from, to string, st abi.Stat) {
 		k.say("renamed %s -> %s", from, to)
 	case errors.Is(e, abi.EXDEV) || errors.Is(e, abi.EROFS):
 		k.copy(from, to, st, 0)
-		if !k.failed {
-			r := &remover{c: c, recursive: true}
-			r.remove(from, 0)
-			k.failed = r.failed
+		if c.Status == 0 {
+			(&remover{c: c, recursive: true}).remove(from, 0)
 		}
 	case errors.Is(e, abi.EINVAL) && st.IsDir():
-		k.fail("cannot move %s to a subdirectory of itself, %s", command.Quote(from), command.Quote(to))
+		c.Fail("cannot move %s to a subdirectory of itself, %s", command.Quote(from), command.Quote(to))
 	default:
-		k.fail("cannot move %s to %s: %s", command.Quote(from), command.Quote(to), command.Text(e))
+		c.Fail("cannot move %s to %s: %s", command.Quote(from), command.Quote(to), command.Text(e))
 	}
 }
 
@@ -248,7 +237,7 @@ func (k *copier) copy(from, to string, st abi.Stat, depth int) {
 		}
 	}
 	if err != nil {
-		k.fail("cannot create %s: %s", command.Quote(to), command.Text(err))
+		c.Fail("cannot create %s: %s", command.Quote(to), command.Text(err))
 		return
 	}
 	k.say("%s -> %s", from, to)
@@ -266,7 +255,7 @@ func (k *copier) link(from, to string) error {
 func (k *copier) regular(from, to string, st abi.Stat) bool {
 	c := k.c
 	if dst, err := c.Stat(to); err == nil && dst.IsDir() {
-		k.fail("cannot overwrite directory %s with non-directory %s", command.Quote(to), command.Quote(from))
+		c.Fail("cannot overwrite directory %s with non-directory %s", command.Quote(to), command.Quote(from))
 		return false
 	}
 	if k.o.On("l") || k.o.On("s") {
@@ -280,13 +269,13 @@ func (k *copier) regular(from, to string, st abi.Stat) bool {
 			e = c.FS.Symlink(from, nil, c.Abs(to))
 		}
 		if e != abi.OK {
-			k.fail("cannot create link %s to %s: %s", command.Quote(to), command.Quote(from), command.Text(e))
+			c.Fail("cannot create link %s to %s: %s", command.Quote(to), command.Quote(from), command.Text(e))
 		}
 		return e == abi.OK
 	}
 	in, err := c.OpenFile(from, abi.O_RDONLY, 0)
 	if err != nil {
-		k.fail("cannot open %s for reading: %s", command.Quote(from), command.Text(err))
+		c.Fail("cannot open %s for reading: %s", command.Quote(from), command.Text(err))
 		return false
 	}
 	defer in.Close()
@@ -300,11 +289,11 @@ func (k *copier) regular(from, to string, st abi.Stat) bool {
 		out, err = c.OpenFile(to, flags, st.Mode&0o777)
 	}
 	if err != nil {
-		k.fail("cannot create regular file %s: %s", command.Quote(to), command.Text(err))
+		c.Fail("cannot create regular file %s: %s", command.Quote(to), command.Text(err))
 		return false
 	}
 	if err = out.Fill(c.Guarded(in)); err != nil {
-		k.fail("error writing %s: %s", command.Quote(to), command.Text(err))
+		c.Fail("error writing %s: %s", command.Quote(to), command.Text(err))
 		return false
 	}
 	if k.keep {
@@ -324,26 +313,26 @@ func (k *copier) attributes(to string, st abi.Stat) {
 func (k *copier) directory(from, to string, st abi.Stat, depth int) {
 	c := k.c
 	if depth > command.MaxDepth {
-		k.fail("cannot copy %s: File name too long", command.Quote(from))
+		c.Fail("cannot copy %s: File name too long", command.Quote(from))
 		return
 	}
 	if depth == 0 && k.inside(from, to) {
-		k.fail("cannot copy a directory, %s, into itself, %s", command.Quote(from), command.Quote(to))
+		c.Fail("cannot copy a directory, %s, into itself, %s", command.Quote(from), command.Quote(to))
 		return
 	}
 	list, err := c.ReadDir(from)
 	if err != nil {
-		k.fail("cannot access %s: %s", command.Quote(from), command.Text(err))
+		c.Fail("cannot access %s: %s", command.Quote(from), command.Text(err))
 		return
 	}
 	if dst, err := c.Stat(to); err != nil {
 		if e := c.FS.Mkdir(nil, c.Abs(to), st.Mode&0o777&^c.Process.Umask|0o700); e != abi.OK {
-			k.fail("cannot create directory %s: %s", command.Quote(to), command.Text(e))
+			c.Fail("cannot create directory %s: %s", command.Quote(to), command.Text(e))
 			return
 		}
 		k.say("%s -> %s", from, to)
 	} else if !dst.IsDir() {
-		k.fail("cannot overwrite non-directory %s with directory %s", command.Quote(to), command.Quote(from))
+		c.Fail("cannot overwrite non-directory %s with directory %s", command.Quote(to), command.Quote(from))
 		return
 	}
 	for _, e := range list {
@@ -354,7 +343,7 @@ func (k *copier) directory(from, to string, st abi.Stat, depth int) {
 		est := e.Stat
 		if k.deref == "L" {
 			if est, err = c.Stat(name); err != nil {
-				k.fail("cannot stat %s: %s", command.Quote(name), command.Text(err))
+				c.Fail("cannot stat %s: %s", command.Quote(name), command.Text(err))
 				continue
 			}
 		}

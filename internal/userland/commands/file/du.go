@@ -2,7 +2,6 @@ package file
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"coderunner/internal/userland/commands/command"
@@ -51,19 +50,14 @@ type duRun struct {
 }
 
 func (d *duRun) print(n int64, name string) {
-	o := d.o
-	s := strconv.FormatInt((n+1023)/1024, 10)
+	unit := int64(1024)
 	switch {
-	case o.On("h"):
-		s = command.Human(n, 1024)
-	case o.On("si"):
-		s = command.Human(n, 1000)
-	case o.On("b"):
-		s = strconv.FormatInt(n, 10)
-	case o.On("m"):
-		s = strconv.FormatInt((n+1<<20-1)>>20, 10)
+	case d.o.On("b"):
+		unit = 1
+	case d.o.On("m"):
+		unit = 1 << 20
 	}
-	d.c.Printf("%s\t%s%c", s, name, command.LineEnd(o.On("0")))
+	d.c.Printf("%s\t%s%c", sized(d.o, n, unit), name, command.LineEnd(d.o.On("0")))
 }
 
 func (d *duRun) walk(name string, depth int) int64 {

@@ -52,9 +52,6 @@ func Install(c *command.Call) int {
 			c.Printf("%s -> %s\n", command.Quote(from), command.Quote(to))
 		}
 	}
-	if k.failed {
-		return 1
-	}
 	return c.Status
 }
 
@@ -63,16 +60,16 @@ func install(k *copier, from, to string, mode uint32) {
 	c := k.c
 	st, err := c.Stat(from)
 	if err != nil {
-		k.fail("cannot stat %s: %s", command.Quote(from), command.Text(err))
+		c.Fail("cannot stat %s: %s", command.Quote(from), command.Text(err))
 		return
 	}
 	if st.IsDir() {
-		k.fail("omitting directory %s", command.Quote(from))
+		c.Fail("omitting directory %s", command.Quote(from))
 		return
 	}
 	if dst, err := c.Lstat(to); err == nil && !dst.IsDir() {
 		if dst.Ino == st.Ino && dst.Dev == st.Dev {
-			k.fail("%s and %s are the same file", command.Quote(from), command.Quote(to))
+			c.Fail("%s and %s are the same file", command.Quote(from), command.Quote(to))
 			return
 		}
 		c.FS.Unlink(nil, c.Abs(to))
@@ -85,6 +82,6 @@ func install(k *copier, from, to string, mode uint32) {
 		e = c.FS.Chmod(n, mode)
 	}
 	if e != abi.OK {
-		k.fail("cannot change permissions of %s: %s", command.Quote(to), command.Text(e))
+		c.Fail("cannot change permissions of %s: %s", command.Quote(to), command.Text(e))
 	}
 }

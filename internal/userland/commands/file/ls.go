@@ -115,7 +115,7 @@ func (l *lister) dir(name string, titled bool, depth int) {
 		for _, e := range list {
 			blocks += allocated(&e.Stat)
 		}
-		c.Printf("total %s\n", l.blocks(blocks))
+		c.Printf("total %s\n", sized(l.o, blocks, 1024))
 	}
 	l.print(list, name)
 	if !l.o.On("R") || depth > command.MaxDepth {
@@ -132,14 +132,15 @@ func (l *lister) dir(name string, titled bool, depth int) {
 // kibibytes.
 func allocated(st *abi.Stat) int64 { return st.Blocks * 512 }
 
-func (l *lister) blocks(n int64) string {
+// sized is a number of bytes in units, or as -h and --si have it.
+func sized(o *command.Options, n, unit int64) string {
 	switch {
-	case l.o.On("h"):
+	case o.On("h"):
 		return command.Human(n, 1024)
-	case l.o.On("si"):
+	case o.On("si"):
 		return command.Human(n, 1000)
 	}
-	return strconv.FormatInt((n+1023)/1024, 10)
+	return strconv.FormatInt((n+unit-1)/unit, 10)
 }
 
 func (l *lister) hidden(name string) bool {

@@ -113,7 +113,7 @@ func (l *lister) print(list []command.Entry, dir string) {
 	for i := range list {
 		labels[i] = l.label(&list[i], dir)
 		if l.o.On("s") {
-			labels[i] = fmt.Sprintf("%3s %s", l.blocks(allocated(&list[i].Stat)), labels[i])
+			labels[i] = fmt.Sprintf("%3s %s", sized(l.o, allocated(&list[i].Stat), 1024), labels[i])
 		}
 		if l.o.On("i") {
 			labels[i] = fmt.Sprintf("%d %s", list[i].Ino, labels[i])
@@ -187,7 +187,7 @@ func (l *lister) row(e *command.Entry, dir string) []string {
 		r[0] = strconv.FormatUint(e.Ino, 10)
 	}
 	if o.On("s") {
-		r[1] = l.blocks(allocated(&e.Stat))
+		r[1] = sized(l.o, allocated(&e.Stat), 1024)
 	}
 	r[2] = ModeString(e.Mode)
 	r[3] = strconv.Itoa(int(e.Nlink))
@@ -197,15 +197,9 @@ func (l *lister) row(e *command.Entry, dir string) []string {
 	if !o.On("o") && !o.On("G") {
 		r[5] = UserName(e.GID, o.On("n"))
 	}
-	switch {
-	case e.Mode&abi.S_IFMT == abi.S_IFCHR || e.Mode&abi.S_IFMT == abi.S_IFBLK:
+	r[6] = sized(o, e.Size, 1)
+	if kind := e.Mode & abi.S_IFMT; kind == abi.S_IFCHR || kind == abi.S_IFBLK {
 		r[6] = fmt.Sprintf("%d, %d", e.Rdev>>8, e.Rdev&0xff)
-	case o.On("h"):
-		r[6] = command.Human(e.Size, 1024)
-	case o.On("si"):
-		r[6] = command.Human(e.Size, 1000)
-	default:
-		r[6] = strconv.FormatInt(e.Size, 10)
 	}
 	r[7] = l.stamp(&e.Stat) + " " + l.label(e, dir)
 	return r

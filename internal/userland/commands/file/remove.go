@@ -14,7 +14,6 @@ type remover struct {
 	c                           *command.Call
 	recursive, force, ask, dirs bool
 	verbose                     bool
-	failed                      bool
 }
 
 // Rm removes files.
@@ -31,24 +30,16 @@ func Rm(c *command.Call) int {
 		}
 		switch b := command.Base(name); {
 		case (b == "." || b == "..") && r.recursive:
-			r.fail("refusing to remove '.' or '..' directory: skipping %s", command.Quote(name))
+			c.Fail("refusing to remove '.' or '..' directory: skipping %s", command.Quote(name))
 			continue
 		case c.Real(name) == "/" && r.recursive && !o.On("no-preserve-root"):
 			c.Errorf("it is dangerous to operate recursively on %s", command.Quote(name))
-			r.fail("use --no-preserve-root to override this failsafe")
+			c.Fail("use --no-preserve-root to override this failsafe")
 			continue
 		}
 		r.remove(name, 0)
 	}
-	if r.failed {
-		return 1
-	}
-	return 0
-}
-
-func (r *remover) fail(format string, args ...any) {
-	r.failed = true
-	r.c.Errorf(format, args...)
+	return c.Status
 }
 
 // remove removes a name, and with -r what is below it.
@@ -58,12 +49,12 @@ func (r *remover) remove(name string, depth int) bool {
 	switch {
 	case err != nil:
 		if !r.force || !errors.Is(err, abi.ENOENT) && !errors.Is(err, abi.ENOTDIR) {
-			r.fail("cannot remove %s: %s", command.Quote(name), command.Text(err))
+			c.Fail("cannot remove %s: %s", command.Quote(name), command.Text(err))
 			return false
 		}
 		return true
 	case st.IsDir() && !r.recursive && !r.dirs:
-		r.fail("cannot remove %s: Is a directory", command.Quote(name))
+		c.Fail("cannot remove %s: Is a directory", command.Quote(name))
 		return false
 	case r.ask:
 		kind := "regular file"
@@ -82,7 +73,7 @@ func (r *remover) remove(name string, depth int) bool {
 			return false
 		}
 		if e := c.FS.Rmdir(nil, c.Abs(strings.TrimRight(name, "/"))); e != abi.OK {
-			r.fail("cannot remove %s: %s", command.Quote(name), command.Text(e))
+			c.Fail("cannot remove %s: %s", command.Quote(name), command.Text(e))
 			return false
 		}
 		if r.verbose {
@@ -91,7 +82,7 @@ func (r *remover) remove(name string, depth int) bool {
 		return true
 	}
 	if e := c.FS.Unlink(nil, c.Abs(name)); e != abi.OK {
-		r.fail("cannot remove %s: %s", command.Quote(name), command.Text(e))
+		c.Fail("cannot remove %s: %s", command.Quote(name), command.Text(e))
 		return false
 	}
 	if r.verbose {
@@ -103,7 +94,7 @@ func (r *remover) remove(name string, depth int) bool {
 func (r *remover) contents(name string, depth int) bool {
 	list, err := r.c.ReadDir(name)
 	if err != nil || depth > command.MaxDepth {
-		r.fail("cannot remove %s: %s", command.Quote(name), command.Text(err))
+		r.c.Fail("cannot remove %s: %s", command.Quote(name), command.Text(err))
 		return false
 	}
 	ok := true

@@ -20,7 +20,7 @@ func findDelete(f *finder, e *found) bool {
 		err = f.c.FS.Unlink(nil, f.c.Abs(e.path))
 	}
 	if err != abi.OK {
-		f.fail("cannot delete %s: %s", command.Quote(e.path), command.Text(err))
+		f.c.Fail("cannot delete %s: %s", command.Quote(e.path), command.Text(err))
 	}
 	return err == abi.OK
 }
@@ -65,7 +65,7 @@ func (f *finder) exec(name string) *node {
 		}
 		status, err := f.c.Run(ch)
 		if err != nil {
-			f.fail("%s: %s", command.Quote(ch.Args[0]), command.Text(err))
+			f.c.Fail("%s: %s", command.Quote(ch.Args[0]), command.Text(err))
 		}
 		return status == 0
 	}}
@@ -82,6 +82,6 @@ func (f *finder) runBatch(n *node) {
 		f.c.Errorf("%s: %s", command.Quote(ch.Args[0]), command.Text(err))
 	}
 	if status != 0 {
-		f.status = 1
+		f.c.Status = 1
 	}
 }

@@ -23,7 +23,6 @@ type finder struct {
 	quit       bool
 	now        time.Time
 	batches    []*node // -exec … +
-	status     int
 	pruned     bool
 	prunes     bool // the expression has -prune
 	deletes    bool // and -delete
@@ -75,7 +74,7 @@ func Main(c *command.Call) int {
 		st, err := c.StatOf(r, f.follow || f.operands)
 		if err != nil {
 			if st, err = c.Lstat(r); err != nil {
-				f.fail("%s: %s", command.Quote(r), command.Text(err))
+				f.c.Fail("%s: %s", command.Quote(r), command.Text(err))
 				continue
 			}
 		}
@@ -87,12 +86,7 @@ func Main(c *command.Call) int {
 	for _, b := range f.batches {
 		f.runBatch(b)
 	}
-	return f.status
-}
-
-func (f *finder) fail(format string, args ...any) {
-	f.status = 1
-	f.c.Errorf(format, args...)
+	return c.Status
 }
 
 func (f *finder) walk(e *found) {
@@ -111,7 +105,7 @@ func (f *finder) walk(e *found) {
 	if e.st.IsDir() && e.depth < f.most && !(f.pruned && !f.depthFirst) && !f.quit {
 		list, err := f.c.ReadDir(e.path)
 		if err != nil {
-			f.fail("%s: %s", command.Quote(e.path), command.Text(err))
+			f.c.Fail("%s: %s", command.Quote(e.path), command.Text(err))
 		}
 		for _, l := range list {
 			child := &found{path: command.Join(e.path, l.Name), root: e.root, depth: e.depth + 1, st: l.Stat}
@@ -132,7 +126,7 @@ func (f *finder) walk(e *found) {
 func (f *finder) loops(path string, st abi.Stat) bool {
 	for p := command.Dir(path); ; p = command.Dir(p) {
 		if up, err := f.c.Stat(p); err == nil && up.Ino == st.Ino && up.Dev == st.Dev {
-			f.fail("File system loop detected; %s is part of the same file system loop as %s.", command.Quote(path), command.Quote(p))
+			f.c.Fail("File system loop detected; %s is part of the same file system loop as %s.", command.Quote(path), command.Quote(p))
 			return true
 		}
 		if p == "." || p == "/" {

@@ -84,12 +84,7 @@ func inDir(dir, name string) string {
 
 // libraries returns the directories of -L, or where jq looks without it.
 func libraries(o *command.Options) (dirs []string) {
-	for _, p := range o.Set {
-		if p.Name == "L" {
-			dirs = append(dirs, p.Value)
-		}
-	}
-	if dirs == nil {
+	if dirs = o.Values("L"); dirs == nil {
 		dirs = []string{"."}
 	}
 	return dirs

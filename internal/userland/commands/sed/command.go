@@ -137,20 +137,25 @@ func unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' && i+1 < len(s) {
-			i++
-			if at := strings.IndexByte("\\afnrtv", s[i]); at >= 0 {
-				b.WriteByte("\\\a\f\n\r\t\v"[at])
-				continue
-			}
-			if text, n := (regex.Dialect{}).Character(s[i:]); n > 0 {
-				b.WriteString(text)
-				i += n - 1
-				continue
-			}
+			text, n := escape(s[i+1:])
+			b.WriteString(text)
+			i += n
+			continue
 		}
 		b.WriteByte(s[i])
 	}
 	return b.String()
+}
+
+// escape returns what the letters behind a backslash stand for, and how many they are.
+func escape(s string) (text string, n int) {
+	if at := strings.IndexByte("afnrtv", s[0]); at >= 0 {
+		return "\a\f\n\r\t\v"[at : at+1], 1
+	}
+	if text, n := (regex.Dialect{}).Character(s); n > 0 {
+		return text, n
+	}
+	return s[:1], 1
 }
 
 // substitution reads s/expr/replacement/flags.
@@ -252,15 +257,10 @@ func parts(s string) (parts []part) {
 			case strings.IndexByte("ULulE", next) >= 0:
 				flush()
 				parts = append(parts, part{group: -1, shift: next})
-			case strings.IndexByte("afnrtv", next) >= 0:
-				b.WriteByte("\a\f\n\r\t\v"[strings.IndexByte("afnrtv", next)])
 			default:
-				if text, n := (regex.Dialect{}).Character(s[i:]); n > 0 {
-					b.WriteString(text)
-					i += n
-					continue
-				}
-				b.WriteByte(next)
+				text, n := escape(s[i:])
+				b.WriteString(text)
+				size = n
 			}
 		} else {
 			b.WriteString(s[i : i+size])

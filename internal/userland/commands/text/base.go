@@ -81,16 +81,25 @@ func Base(c *command.Call) int {
 			}
 			return nil
 		}
-		w := &wrapper{w: c.Out, width: wrap}
-		enc := e.encode(w)
-		_, err := io.Copy(enc, r)
-		enc.Close()
-		if w.column > 0 && wrap > 0 {
-			c.Print("\n")
-		}
+		w, end := e.lines(c, wrap)
+		_, err := io.Copy(w, r)
+		end()
 		return err
 	})
 	return c.Status
+}
+
+// lines returns a writer of encoded lines of a width; 0 is one line without an end. end
+// finishes them.
+func (e baseEncoding) lines(c *command.Call, width int) (w io.Writer, end func()) {
+	lines := &wrapper{w: c.Out, width: width}
+	encoder := e.encode(lines)
+	return encoder, func() {
+		encoder.Close()
+		if lines.column > 0 && width > 0 {
+			c.Print("\n")
+		}
+	}
 }
 
 // keeping drops all bytes that are not in a set.

@@ -36,7 +36,7 @@ type enciphering struct {
 	bits       int // of the key
 	counter    bool
 	armored    bool
-	oneLine    bool
+	width      int // of its lines
 	password   string
 	iterations int
 	digest     func() hash.Hash
@@ -49,7 +49,7 @@ func opensslCipher(c *command.Call, args []string) int {
 	o, _ := opensslOptions(c, "e d a base64 A salt p pbkdf2 pass= k= iter= md= in= out= "+strings.Join(ciphers, " "), args)
 	name := given(o, ciphers...)
 	e := &enciphering{
-		bits: opensslCiphers[name], counter: strings.HasSuffix(name, "-ctr"), armored: given(o, "a", "base64") != "", oneLine: given(o, "A") != "",
+		bits: opensslCiphers[name], counter: strings.HasSuffix(name, "-ctr"), armored: given(o, "a", "base64") != "", width: lineWidth(o),
 		iterations: c.Int(cmp.Or(o["iter"], "10000"), 1, maxIterations, "enc: invalid number of iterations: %s"),
 		digest:     map[string]func() hash.Hash{"sha256": sha256.New, "sha512": sha512.New}[cmp.Or(o["md"], "sha256")],
 	}
@@ -122,11 +122,7 @@ func (e *enciphering) encrypt(c *command.Call, data []byte) int {
 	}
 	w, end := io.Writer(c.Out), func() {}
 	if e.armored {
-		width := 64
-		if e.oneLine {
-			width = 0
-		}
-		w, end = opensslEncoder(c, width)
+		w, end = encodings["base64"].lines(c, e.width)
 	}
 	io.WriteString(w, salted)
 	w.Write(salt)

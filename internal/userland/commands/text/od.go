@@ -1,6 +1,7 @@
 package text
 
 import (
+	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
@@ -37,10 +38,7 @@ func (t odType) format(b []byte) string {
 	}
 	full := make([]byte, 8)
 	copy(full, b)
-	v := uint64(0)
-	for i := 7; i >= 0; i-- {
-		v = v<<8 | uint64(full[i])
-	}
+	v := binary.LittleEndian.Uint64(full)
 	bits := uint(64 - 8*t.size)
 	switch t.kind {
 	case 'd':

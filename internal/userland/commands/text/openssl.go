@@ -80,6 +80,14 @@ func given(o map[string]string, names ...string) string {
 	return ""
 }
 
+// lineWidth returns the width of lines of base64, of which -A makes one.
+func lineWidth(o map[string]string) int {
+	if given(o, "A") != "" {
+		return 0
+	}
+	return 64
+}
+
 func opensslRand(c *command.Call, args []string) int {
 	o, rest := opensslOptions(c, "hex base64", args)
 	format, count := given(o, "hex", "base64"), -1
@@ -94,25 +102,13 @@ func opensslRand(c *command.Call, args []string) int {
 	case "hex":
 		w, end = hex.NewEncoder(c.Out), func() { c.Print("\n") }
 	case "base64":
-		w, end = opensslEncoder(c, 64)
+		w, end = encodings["base64"].lines(c, 64)
 	}
 	if _, err := io.CopyN(w, c.Guarded(rand.Reader), int64(count)); err != nil {
 		return c.Die(1, "rand: %s", command.Text(err))
 	}
 	end()
 	return 0
-}
-
-// opensslEncoder encodes base64 in lines of a width; 0 is one line without an end.
-func opensslEncoder(c *command.Call, width int) (io.Writer, func()) {
-	lines := &wrapper{w: c.Out, width: width}
-	w := base64.NewEncoder(base64.StdEncoding, lines)
-	return w, func() {
-		w.Close()
-		if lines.column > 0 && width > 0 {
-			c.Print("\n")
-		}
-	}
 }
 
 func opensslDigest(c *command.Call, kind string, args []string) int {
@@ -144,10 +140,6 @@ func opensslDigest(c *command.Call, kind string, args []string) int {
 
 func opensslBase64(c *command.Call, args []string) int {
 	o, _ := opensslOptions(c, "base64 a e d A in= out=", args)
-	width := 64
-	if given(o, "A") != "" {
-		width = 0
-	}
 	c.Out = c.Output(o["out"], 1, "")
 	c.Each([]string{cmp.Or(o["in"], "-")}, func(_ string, r io.Reader) error {
 		if given(o, "d") != "" {
@@ -156,7 +148,7 @@ func opensslBase64(c *command.Call, args []string) int {
 			}
 			return nil
 		}
-		w, end := opensslEncoder(c, width)
+		w, end := encodings["base64"].lines(c, lineWidth(o))
 		_, err := io.Copy(w, r)
 		end()
 		return err

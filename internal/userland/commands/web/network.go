@@ -176,7 +176,7 @@ func (n Network) each(ctx context.Context, address, family string, try func(host
 // address, outside.
 func (n Network) connect(ctx context.Context, name string, to netip.AddrPort) (net.Conn, error) {
 	if n.Loopback != nil {
-		if c, err := n.Loopback.Dial(ctx, "tcp", to); !errors.Is(err, abi.ECONNREFUSED) {
+		if c, err := n.Loopback.Dial(ctx, to); !errors.Is(err, abi.ECONNREFUSED) {
 			return c, err
 		}
 	}

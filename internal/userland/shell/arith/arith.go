@@ -255,14 +255,10 @@ func (a *arithmetic) target(x syntax.ArithmExpr, reads bool) (t target, old int6
 		a.fail("attempted assignment to non-variable", "= ")
 		return
 	}
-	return target{name: s}, 0
-}
-
-func (a *arithmetic) old(t target, n int64) int64 {
-	if t.key == "" && a.err == nil {
-		return a.variable(t.name)
+	if t.name = s; reads && a.err == nil {
+		old = a.variable(s)
 	}
-	return n
+	return t, old
 }
 
 func (a *arithmetic) assign(t target, n int64) int64 {

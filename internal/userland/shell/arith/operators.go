@@ -10,7 +10,6 @@ import (
 func (a *arithmetic) unary(x *syntax.UnaryArithm) int64 {
 	if x.Op == syntax.Inc || x.Op == syntax.Dec {
 		t, old := a.target(x.X, true)
-		old = a.old(t, old)
 		n := old + 1
 		if x.Op == syntax.Dec {
 			n = old - 1
@@ -43,9 +42,6 @@ var compound = map[syntax.BinAritOperator]syntax.BinAritOperator{
 func (a *arithmetic) binary(x *syntax.BinaryArithm) int64 {
 	if op, ok := compound[x.Op]; ok || x.Op == syntax.Assgn {
 		t, old := a.target(x.X, ok)
-		if ok {
-			old = a.old(t, old)
-		}
 		n := a.eval(x.Y)
 		if ok {
 			n = a.compute(op, old, n, x.Y)

@@ -79,7 +79,7 @@ func (m *mapping) option(sh Shell, letter byte, value string) int {
 // the array.
 func (m *mapping) run(sh Shell) int {
 	for n := 1; m.limit == 0 || n <= m.limit; {
-		line, err := ReadLine(sh, m.fd, m.delim, true)
+		line, err := ReadLine(sh, m.fd, m.delim)
 		if errors.Is(err, vars.ErrMemory) || !sh.Vars().Room(int64(len(line))+vars.ElementCost) {
 			sh.Exhausted(vars.ErrMemory)
 			return 1

@@ -134,16 +134,17 @@ func (l *letters) add(c byte, quoted bool) {
 // readRecord reads to the delimiter, or a number of characters.
 func readRecord(sh Shell, ctx context.Context, o readOptions) (letters, error) {
 	var l letters
-	r := byteReader(sh, ctx, o.fd)
+	r := sh.Process().Reader(ctx, sh.Files().FDs[o.fd])
+	var one [1]byte // nothing is taken from the commands that read the descriptor next
 	escaped := false
 	for n, total := 0, 0; o.count < 0 || n < o.count; total++ {
 		if total&4095 == 0 && ctx.Err() != nil { // a device never waits
 			return l, ctx.Err()
 		}
-		c, err := r()
-		if err != nil {
-			return l, err
+		if n, err := r.Read(one[:]); n == 0 {
+			return l, cmp.Or(err, io.EOF)
 		}
+		c := one[0]
 		if len(l.text)%4096 == 4095 && !sh.Vars().Room(4*4096) {
 			return l, vars.ErrMemory
 		}
@@ -173,28 +174,12 @@ func readRecord(sh Shell, ctx context.Context, o readOptions) (letters, error) {
 	return l, nil
 }
 
-// byteReader returns a function that reads a descriptor byte by byte, so that
-// nothing is taken from the commands that read it next. Of a file that can be sought
-// in, more is read at once and given back.
-func byteReader(sh Shell, ctx context.Context, fd int) func() (byte, error) {
-	f := sh.Files().FDs[fd]
-	r := sh.Process().Reader(ctx, f)
-	var one [1]byte
-	return func() (byte, error) {
-		n, err := r.Read(one[:])
-		if n == 1 {
-			return one[0], nil
-		}
-		return 0, cmp.Or(err, io.EOF)
-	}
-}
-
-// ReadLine reads to a delimiter.
-func ReadLine(sh Shell, fd int, delim byte, raw bool) (string, error) {
+// ReadLine reads to a delimiter. A backslash is a character as others.
+func ReadLine(sh Shell, fd int, delim byte) (string, error) {
 	if sh.Files().FDs[fd] == nil {
 		return "", io.EOF
 	}
-	l, err := readRecord(sh, sh.Context(), readOptions{delim: delim, count: -1, raw: raw, fd: fd})
+	l, err := readRecord(sh, sh.Context(), readOptions{delim: delim, count: -1, raw: true, fd: fd})
 	return string(l.text), err
 }
 

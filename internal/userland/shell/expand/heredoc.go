@@ -13,22 +13,20 @@ func (ex *Expander) HereDocument(r *syntax.Redirect) (string, error) {
 		lit, ok := p.(*syntax.Lit)
 		quoted = quoted || !ok || strings.Contains(lit.Value, `\`)
 	}
-	if !quoted {
-		if r.Op == syntax.DashHdoc {
-			return ex.Document(untabbed(r.Hdoc))
-		}
-		return ex.Document(r.Hdoc)
-	}
-	var b strings.Builder
 	w := r.Hdoc
+	if w == nil {
+		return "", nil
+	}
 	if r.Op == syntax.DashHdoc {
 		w = untabbed(w)
 	}
-	if w != nil {
-		for _, p := range w.Parts {
-			if lit, ok := p.(*syntax.Lit); ok {
-				b.WriteString(lit.Value)
-			}
+	if !quoted {
+		return ex.Document(w)
+	}
+	var b strings.Builder
+	for _, p := range w.Parts {
+		if lit, ok := p.(*syntax.Lit); ok {
+			b.WriteString(lit.Value)
 		}
 	}
 	return b.String(), nil
@@ -36,9 +34,6 @@ func (ex *Expander) HereDocument(r *syntax.Redirect) (string, error) {
 
 // untabbed removes the tabs that lines begin with.
 func untabbed(w *syntax.Word) *syntax.Word {
-	if w == nil {
-		return nil
-	}
 	out := &syntax.Word{}
 	start := true
 	for _, p := range w.Parts {

@@ -74,12 +74,8 @@ const ElementCost = 64
 
 // SetIndex assigns to an element of an indexed array, which v becomes.
 func (vs *Vars) SetIndex(name string, v *Variable, i int, s string, add bool) error {
-	if v.Kind == Scalar {
-		list := vs.NewArray(nil)
-		if v.IsSet {
-			list.Set(0, v.Str)
-		}
-		v.Kind, v.List, v.Str = Indexed, list, ""
+	if err := vs.Convert(name, v, Indexed); err != nil {
+		return err
 	}
 	if i < 0 {
 		if i += v.List.Next(); i < 0 {

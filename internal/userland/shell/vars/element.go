@@ -17,7 +17,7 @@ func (vs *Vars) Convert(name string, v *Variable, to Kind) error {
 	case v.Kind == Associative:
 		return fmt.Errorf("%s: cannot convert associative to indexed array", name)
 	}
-	old, was := v.Str, v.IsSet && v.Kind == Scalar
+	old, was := v.Str, v.IsSet
 	v.Kind, v.Str = to, ""
 	if to == Associative {
 		v.Table = vs.NewTable()
