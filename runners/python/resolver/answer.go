@@ -1,9 +1,7 @@
 package resolver
 
 import (
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,15 +76,11 @@ func pinned(reqs []requirement.Requirement, packages []pin) bool {
 // key returns a digest of a request and of all that its answer depends on, except
 // the index's contents.
 func (r *Resolver) key(req Request) string {
-	b, err := json.Marshal([]any{
+	return runners.SHA256(runners.JSON([]any{
 		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), requirement.Key(req.Constraints), req.Locked, req.Alone,
 		req.wheelsOnly, fetch.WithoutUser(r.index.String()), fetch.WithoutUser(r.base.String()), r.lock.Digest,
 		versions.PyodideVersion,
-	})
-	if err != nil {
-		panic(err) // strings only
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(b))
+	}))
 }
 
 func (r *Resolver) answerPath(key string) string {
