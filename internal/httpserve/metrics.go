@@ -27,7 +27,7 @@ func newMetrics(s *Server) *metrics {
 	}
 	load := func(waiting bool) func() int {
 		return func() int {
-			running, queued, _, _ := s.clients.queue.Load("")
+			running, queued := s.clients.queue.Load()
 			if waiting {
 				return queued
 			}
