@@ -96,8 +96,7 @@ type continuing struct {
 
 func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	if err := s.prepare(ctx); err != nil {
-		o, err := unavailable(err)
-		return s.finish(ctx, o, err)
+		return s.finish(ctx, err)
 	}
 	defer func() { s.Runner.leases.Fill(s.job.key) }()
 	if s.k != nil && !s.fits() {
