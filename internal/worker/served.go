@@ -156,17 +156,15 @@ func (s *served) find(ctx context.Context, q find) (string, error) {
 }
 
 // prepare prepares packages. The program's time limit stands still.
-func (s *served) prepare(ctx context.Context, q prepare) (*resolver.Set, error) {
+func (s *served) prepare(ctx context.Context, q resolver.Request) (*resolver.Set, error) {
 	defer s.clock.Hold()()
 	held, cancel := s.hold(ctx)
 	defer cancel()
 	if s.req.Locked && q.Locked == nil {
 		return nil, errors.New("the program is locked")
 	}
-	set, err := s.w.p.o.Local.Prepare(held, resolver.Request{
-		Requirements: q.Requirements, Optional: q.Optional, Constraints: q.Constraints, Alone: q.Alone, Locked: q.Locked, Imports: q.Imports,
-		Progress: s.req.Progress,
-	})
+	q.Progress = s.req.Progress
+	set, err := s.w.p.o.Local.Prepare(held, q)
 	if err != nil {
 		return nil, err
 	}

@@ -157,13 +157,13 @@ func registry(variable, value, preset string) (*url.URL, error) {
 	return u, nil
 }
 
-// Request is a set of requirements to prepare.
+// Request is a set of requirements to prepare. As JSON, it is what a worker asks of its server.
 type Request struct {
 	Requirements []requirement.Requirement
 	Optional     []requirement.Requirement // left out if they cannot be installed
 	Constraints  []requirement.Requirement // for packages that are installed anyway
 	Alone        bool                      // without the packages' dependencies
-	Progress     runners.ProgressFunc
+	Progress     runners.ProgressFunc      `json:"-"`
 
 	Locked *Locked // if not nil, nothing else is taken
 
