@@ -146,7 +146,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	if s.tracer, err = newTracer(o.MCP.Version, os.Getenv, s.log); err != nil {
 		return nil, err
 	}
-	s.board = newBoard(s.tracer)
+	s.board = &board{tracer: s.tracer, runs: map[*run]bool{}}
 	s.clients = newClients(o, s.auth.key, s.board)
 	s.metrics = newMetrics(s)
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", o.Addr); err != nil {

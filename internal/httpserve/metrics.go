@@ -96,9 +96,6 @@ func (m *metrics) request(r *http.Request, status int) {
 	m.count("coderunner_http_requests_total", "path", path, "status", strconv.Itoa(status))
 }
 
-// refuse counts a request whose token was not taken.
-func (m *metrics) refuse(reason string) { m.count("coderunner_tokens_refused_total", "reason", reason) }
-
 func (m *metrics) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -43,7 +45,7 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithToolFilter(describeCompiled(c))(s.mcp)
 	}
 	mcpserver.WithToolFilter(s.describeAsk(c))(s.mcp)
-	s.store = newStore(s.mcp, c.Kept)
+	s.store = &store{prefix: strings.ToLower(rand.Text()[:4]), mcp: s.mcp, shared: c.Kept}
 	s.properties = inputSchema(c)["properties"].(object)
 	tool, err := newTool(c)
 	if err != nil {

@@ -109,7 +109,7 @@ var handlers = map[uint8]handler{
 	callLink:         inSession((*served).link),
 	callKeep:         inSession((*served).keep),
 	callLeave:        inSession((*served).leave),
-	callTools:        data((*served).askTools),
+	callTools:        data(func(s *served, ctx context.Context, q toolbox.Query) (any, error) { return s.tools.Do(ctx, q) }),
 }
 
 // data makes a handler of a function that returns data.
@@ -272,11 +272,6 @@ func (s *served) guest(ctx context.Context, name string) (any, error) {
 		return nil, errors.New("there are no guests")
 	}
 	return nil, s.w.p.o.Guests.Prepare(held, name, s.req.Progress)
-}
-
-// askTools answers a query about tools. The program's time limit stands still, within a bound.
-func (s *served) askTools(ctx context.Context, q toolbox.Query) (any, error) {
-	return s.tools.Do(ctx, q)
 }
 
 // note takes a note of the worker.
