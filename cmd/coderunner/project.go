@@ -174,8 +174,7 @@ func missedLine(v *project.View) string {
 
 // isBelow reports whether a path is below dir.
 func isBelow(name, dir string) bool {
-	rel, err := filepath.Rel(dir, name)
-	return err == nil && rel != "." && filepath.IsLocal(rel)
+	return name != dir && runners.Within(dir, name)
 }
 
 // absolute returns the path without symlinks, as far as there is such a file.
