@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,10 +75,7 @@ func (s *Source) request() (request, error) {
 	if err != nil {
 		return request{}, fmt.Errorf("fetch %s: %w", s.Name, err)
 	}
-	name := s.Name
-	if name == "" {
-		name = u.Path[strings.LastIndexByte(u.Path, '/')+1:]
-	}
+	name := cmp.Or(s.Name, u.Path[strings.LastIndexByte(u.Path, '/')+1:])
 	if s.Digest == (cache.Digest{}) {
 		return request{}, fmt.Errorf("fetch %s: %w", name, errNoDigest)
 	}
@@ -98,10 +96,7 @@ func (s *Source) request() (request, error) {
 
 // receive copies the answer to w and checks its size and digest.
 func (s *Source) receive(w io.Writer, a answer, name string, progress ProgressFunc) error {
-	limit := s.MaxSize
-	if limit == 0 {
-		limit = DefaultMaxSize
-	}
+	limit := cmp.Or(s.MaxSize, DefaultMaxSize)
 	if a.size > limit {
 		return &SizeError{Name: name, Max: limit}
 	}

@@ -26,6 +26,7 @@
 package httpserve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -125,9 +126,7 @@ func CheckAddr(addr string) error {
 
 // Listen checks the options and opens the port. The caller calls Serve.
 func Listen(ctx context.Context, o Options) (*Server, error) {
-	if o.MCP.Log == nil {
-		o.MCP.Log = zap.NewNop()
-	}
+	o.MCP.Log = cmp.Or(o.MCP.Log, zap.NewNop())
 	s := &Server{o: o, log: o.MCP.Log, begun: time.Now(), grace: cancelGrace, bodies: semaphore.NewWeighted(maxBodies)}
 	var err error
 	if s.auth, err = newAuth(o); err != nil {

@@ -59,9 +59,7 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	queued := time.Since(progress.started)
 
 	progress.set(runners.Progress{Phase: "run"})
-	if req.Limits.Timeout == 0 {
-		req.Limits.Timeout = s.config.Limits.Timeout
-	}
+	req.Limits.Timeout = cmp.Or(req.Limits.Timeout, s.config.Limits.Timeout)
 	req.Limits.Memory, req.Limits.Output = s.config.Limits.Memory, s.config.Limits.Output
 	news, ended := s.watchdog.watch(req, func(p runners.Progress) { progress.set(p); observer.Progress(p) })
 	defer ended()

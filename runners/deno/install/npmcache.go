@@ -96,10 +96,7 @@ func PackagePath(name string) string {
 
 // RegistryDir returns where Deno keeps the registry's packages, "" if unknown.
 func (t *Installer) RegistryDir() string {
-	registry := t.Config.NPMRegistry
-	if registry == "" {
-		registry = versions.NPMRegistry
-	}
+	registry := cmp.Or(t.Config.NPMRegistry, versions.NPMRegistry)
 	u, err := url.Parse(registry)
 	if err != nil || u.Hostname() == "" {
 		return ""

@@ -37,6 +37,7 @@
 package resolver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,9 +144,7 @@ func New(c Config) (*Resolver, error) {
 // registry parses a configured URL. Its error does not repeat the URL, which
 // may hold a password.
 func registry(variable, value, preset string) (*url.URL, error) {
-	if value == "" {
-		value = preset
-	}
+	value = cmp.Or(value, preset)
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "file" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%s is not an http, https or file URL", variable)
