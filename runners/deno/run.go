@@ -73,7 +73,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 func (r *Runner) conclude(j *job, end *ending.Ending, o *runners.Outcome) {
 	end.Release(o)
 	o.Packages, o.Usage = append(o.Packages, j.ready.Installed...), end.Used
-	r.reached(o, j.net, end.Report.Refused())
+	r.reached(o, j.net, end.Report.Refused)
 	j.placed(o)
 	j.explain(o)
 	switch {

@@ -131,7 +131,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	o := end.Outcome()
 	end.Release(o)
 	o.Packages, o.Usage = append(o.Packages, s.ready.Installed...), end.Used
-	s.Runner.reached(o, s.net, end.Report.Refused())
+	s.Runner.reached(o, s.net, end.Report.Refused)
 	s.placed(o)
 	s.job.explain(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)
