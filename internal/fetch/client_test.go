@@ -31,7 +31,7 @@ func TestHTTPSIsNotLeft(t *testing.T) {
 	plain, requests := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(payload) })
 	s := httptest.NewTLSServer(http.RedirectHandler(plain+"/x?token=hunter2", http.StatusFound))
 	defer s.Close()
-	c := open(t, t.TempDir(), Options{HTTP: s.Client()})
+	c := open(t, t.TempDir(), Options{Transport: s.Client().Transport})
 	_, err := c.Get(context.Background(), s.URL, nil, 1<<20)
 	wantError(t, err, "redirect from https to "+plain+"/x?… refused")
 	if requests.Load() != 0 || strings.Contains(err.Error(), "hunter2") {
@@ -75,10 +75,10 @@ func TestPrivateRedirects(t *testing.T) {
 		}
 		io.WriteString(w, "arrived")
 	})
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(base, "http://"))
-	}}}
-	c := open(t, t.TempDir(), Options{HTTP: client})
+	}}
+	c := open(t, t.TempDir(), Options{Transport: transport})
 	c.lookup = func(_ context.Context, host string) ([]netip.Addr, error) {
 		if addr, ok := addrs[host]; ok {
 			return []netip.Addr{netip.MustParseAddr(addr)}, nil
