@@ -99,10 +99,9 @@ type request struct {
 	from   *url.URL // of the page that named the URL, nil if the user did
 }
 
-// answer is an answer with a successful status, or 304. Reading a stalled body
+// answer is an answer with a successful status. Reading a stalled body
 // returns an error.
 type answer struct {
-	status int
 	header http.Header
 	url    *url.URL // after redirects
 	size   int64    // as announced, -1 if not

@@ -106,8 +106,6 @@ func TestGet(t *testing.T) {
 		switch r.URL.Path {
 		case "/small":
 			fmt.Fprintf(w, "accept %s", r.Header.Get("Accept"))
-		case "/tagged":
-			w.WriteHeader(http.StatusNotModified)
 		case "/bomb":
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(bomb)
@@ -122,11 +120,8 @@ func TestGet(t *testing.T) {
 	c := open(t, t.TempDir(), Options{})
 	ctx := context.Background()
 	resp, err := c.Get(ctx, base+"/small", http.Header{"accept": {"text/x"}}, 13)
-	if err != nil || string(resp.Body) != "accept text/x" || resp.Status != 200 || resp.URL != base+"/small" {
+	if err != nil || string(resp.Body) != "accept text/x" || resp.URL != base+"/small" {
 		t.Errorf("Get: %+v, %v", resp, err)
-	}
-	if resp, err := c.Get(ctx, base+"/tagged", http.Header{"If-None-Match": {`"x"`}}, 13); err != nil || resp.Status != 304 {
-		t.Errorf("Get of the same: %+v, %v", resp, err)
 	}
 	var size *SizeError
 	for _, path := range []string{"/small", "/bomb", "/endless"} {

@@ -167,7 +167,6 @@ func (d *receiver) looksHTML(h http.Header) bool {
 
 // Response is a fetched document.
 type Response struct {
-	Status int // 2xx, or 304 after a conditional request
 	Header http.Header
 	Body   []byte
 	URL    string // after redirects, the base of relative links; it may contain a password
@@ -200,7 +199,7 @@ func (c *Client) Get(ctx context.Context, url string, header http.Header, max in
 		if int64(len(body)) > max {
 			return &SizeError{Name: r.name, Max: max}
 		}
-		resp = &Response{Status: a.status, Header: a.header, Body: body, URL: a.url.String()}
+		resp = &Response{Header: a.header, Body: body, URL: a.url.String()}
 		return nil
 	})
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
