@@ -74,7 +74,7 @@ func commonAbove(dir string, o runOptions, l runners.Language) (n int) {
 	if l != runners.Python && l != runners.Bash && !slices.Contains(runners.GuestLanguages, l) || dir != absolute(".") {
 		return 0
 	}
-	for _, name := range append(o.files[:len(o.files):len(o.files)], o.dirs...) {
+	for _, name := range slices.Concat(o.files, o.dirs) {
 		rel, err := filepath.Rel(dir, absolute(name))
 		if filepath.IsAbs(name) || err != nil {
 			continue

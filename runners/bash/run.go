@@ -259,7 +259,7 @@ func (j *job) fill() (*runners.Outcome, error) {
 			}
 		}
 	}
-	for _, f := range append(j.req.Files[:len(j.req.Files):len(j.req.Files)], j.own) {
+	for _, f := range append(slices.Clip(j.req.Files), j.own) {
 		if j.projectHas(f) {
 			continue
 		}

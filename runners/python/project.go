@@ -189,7 +189,7 @@ func (j *job) analyzeProject(ctx context.Context, source pyodide.Source) (*pyodi
 		j.path = s.tests()
 	}
 	for {
-		source.Files = append(given[:len(given):len(given)], s.files...)
+		source.Files = append(slices.Clip(given), s.files...)
 		found, err := j.engine.rt.Analyze(ctx, source)
 		if err != nil || !s.imports(found.Imports) {
 			j.sources = s.files
