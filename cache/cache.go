@@ -120,10 +120,6 @@ func (c *Cache) Path(elem ...string) string {
 	return filepath.Join(c.root, inside)
 }
 
-// TempDir makes a directory on the file system of the entries; the caller removes
-// it.
-func (c *Cache) TempDir(prefix string) (string, error) { return c.tempDir(prefix) }
-
 // Users returns the processes that have the cache open, without this Cache's own. It
 // returns none on file systems without locks.
 func (c *Cache) Users() (pids []int) {

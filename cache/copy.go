@@ -71,7 +71,7 @@ func copyEntry(ctx context.Context, from, to, part string) (copied bool, err err
 	if err == nil && info.IsDir() {
 		err = os.CopyFS(part, os.DirFS(from))
 	} else if err == nil {
-		err = copyFile(from, part)
+		err = CopyFile(from, part)
 	}
 	if err != nil {
 		return false, NewStorageError("copy", from, err)
@@ -89,7 +89,8 @@ func copyEntry(ctx context.Context, from, to, part string) (copied bool, err err
 	return true, nil
 }
 
-func copyFile(from, to string) error {
+// CopyFile copies a file to a new one, which only its owner may read.
+func CopyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
@@ -29,7 +30,8 @@ func ParseDigest(integrity string) (Digest, error) {
 	var best Digest
 	for _, field := range strings.Fields(integrity) {
 		algorithm, value, ok := strings.Cut(field, "-")
-		if !ok || newHash(algorithm) == nil {
+		d := Digest{Algorithm: algorithm}
+		if !ok || d.NewHash() == nil {
 			continue
 		}
 		value, _, _ = strings.Cut(value, "?") // options, which nobody has defined
@@ -37,7 +39,7 @@ func ParseDigest(integrity string) (Digest, error) {
 		if err != nil {
 			return Digest{}, fmt.Errorf("parse integrity %q: %w", field, err)
 		}
-		d := Digest{algorithm, hex.EncodeToString(sum)}
+		d.Hex = hex.EncodeToString(sum)
 		if err := d.Check(); err != nil {
 			return Digest{}, err
 		}
@@ -55,7 +57,7 @@ func (d Digest) String() string { return d.Algorithm + ":" + d.Hex }
 
 // Check returns an error if d is not well-formed.
 func (d Digest) Check() error {
-	h := newHash(d.Algorithm)
+	h := d.NewHash()
 	if h == nil {
 		return fmt.Errorf("digest %q: the algorithm is not sha256 or sha512", d.String())
 	}
@@ -65,9 +67,9 @@ func (d Digest) Check() error {
 	return nil
 }
 
-// newHash returns nil for an unsupported algorithm.
-func newHash(algorithm string) hash.Hash {
-	switch algorithm {
+// NewHash returns a hash of d's algorithm, or nil if it is not supported.
+func (d Digest) NewHash() hash.Hash {
+	switch d.Algorithm {
 	case "sha256":
 		return sha256.New()
 	case "sha512":
@@ -76,21 +78,17 @@ func newHash(algorithm string) hash.Hash {
 	return nil
 }
 
-// NewHash returns a hash of d's algorithm, or nil if it is not supported.
-func (d Digest) NewHash() hash.Hash { return newHash(d.Algorithm) }
-
 // Sum returns the digest of the bytes written to h, which must be of d's algorithm.
-func (d Digest) Sum(h hash.Hash) Digest { return sumOf(d.Algorithm, h) }
-
-func sumOf(algorithm string, h hash.Hash) Digest {
-	return Digest{algorithm, hex.EncodeToString(h.Sum(nil))}
+func (d Digest) Sum(h hash.Hash) Digest {
+	return Digest{d.Algorithm, hex.EncodeToString(h.Sum(nil))}
 }
 
 // digestFile returns the digest of the file at path.
 func digestFile(algorithm, path string) (Digest, error) {
-	h := newHash(algorithm)
+	d := Digest{Algorithm: algorithm}
+	h := d.NewHash()
 	_, err := hashFile(path, h)
-	return sumOf(algorithm, h), err
+	return d.Sum(h), err
 }
 
 // hashFile writes the file at path to the hashes and returns its size.
@@ -103,4 +101,31 @@ func hashFile(path string, hashes ...io.Writer) (int64, error) {
 	// The reader's other methods would not use the buffer.
 	n, err := io.CopyBuffer(io.MultiWriter(hashes...), struct{ io.Reader }{f}, make([]byte, 256<<10))
 	return n, NewStorageError("read", path, err)
+}
+
+// Summed returns a text as files have it whose first line is the digest of the rest: a torn
+// write and a flipped bit are noticed by [ReadSummed].
+func Summed(text []byte) []byte { return append([]byte(sumLine(text)+"\n"), text...) }
+
+func sumLine(text []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(text)) }
+
+// ReadSummed returns the text of a file of at most limit bytes that [Summed] has made.
+func ReadSummed(name string, limit int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("read %s: more than %d bytes", name, limit)
+	}
+	sum, text, _ := bytes.Cut(data, []byte("\n"))
+	if string(sum) != sumLine(text) {
+		return nil, fmt.Errorf("read %s: %w", name, errDamaged)
+	}
+	return text, nil
 }

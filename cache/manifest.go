@@ -1,13 +1,12 @@
 package cache
 
 import (
-	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -49,50 +48,34 @@ func (m *manifest) size() (total int64) {
 
 // readManifest reads an entry's manifest. The caller checks its kind and key.
 func readManifest(entry string) (*manifest, error) {
-	f, err := os.Open(filepath.Join(entry, manifestName))
+	name := filepath.Join(entry, manifestName)
+	text, err := ReadSummed(name, maxManifest)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxManifest {
-		return nil, fmt.Errorf("read %s: more than %d bytes", f.Name(), maxManifest)
-	}
-	sum, text, _ := bytes.Cut(data, []byte("\n"))
-	if string(sum) != manifestSum(text) {
-		return nil, fmt.Errorf("read %s: %w", f.Name(), errDamaged)
-	}
-	m := &manifest{sum: string(sum)}
+	m := &manifest{sum: sumLine(text)}
 	if err := json.Unmarshal(text, m); err != nil {
-		return nil, fmt.Errorf("read %s: %w", f.Name(), err)
+		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
 	if m.Format != manifestFormat {
-		return nil, fmt.Errorf("read %s: format %d, want %d", f.Name(), m.Format, manifestFormat)
+		return nil, fmt.Errorf("read %s: format %d, want %d", name, m.Format, manifestFormat)
 	}
 	for _, file := range m.Files {
 		if !fs.ValidPath(file.Path) {
-			return nil, fmt.Errorf("read %s: bad path %q", f.Name(), file.Path)
+			return nil, fmt.Errorf("read %s: bad path %q", name, file.Path)
 		}
 	}
 	return m, nil
 }
 
-// write writes the manifest of entry. Its first line is the digest of the rest.
+// write writes the manifest of entry.
 func (m *manifest) write(entry string) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	data := append([]byte(manifestSum(text)+"\n"), text...)
 	path := filepath.Join(entry, manifestName)
-	return NewStorageError("write", path, os.WriteFile(path, data, 0o600))
-}
-
-func manifestSum(text []byte) string {
-	return fmt.Sprintf("sha256:%x", sha256.Sum256(text))
+	return NewStorageError("write", path, os.WriteFile(path, Summed(text), 0o600))
 }
 
 // finish makes the files under entry/data read-only, writes the manifest, and
@@ -200,7 +183,7 @@ func finishFile(path string) (manifestFile, error) {
 func describeFile(path string) (manifestFile, error) {
 	h, crc := sha256.New(), crc32.New(castagnoli)
 	n, err := hashFile(path, h, crc)
-	return manifestFile{Size: n, SHA256: sumOf("sha256", h).Hex, CRC32C: crc.Sum32()}, err
+	return manifestFile{Size: n, SHA256: hex.EncodeToString(h.Sum(nil)), CRC32C: crc.Sum32()}, err
 }
 
 // errDamaged is wrapped by errors about the contents of an entry.

@@ -86,9 +86,9 @@ func (p *process) note(line string) {
 
 var errClosed = errors.New("the cache is closed")
 
-// tempDir makes a directory. If the cache was removed meanwhile, its directories
-// are made again.
-func (p *process) tempDir(prefix string) (string, error) {
+// TempDir makes a directory on the file system of the entries; the caller removes
+// it. If the cache was removed meanwhile, its directories are made again.
+func (p *process) TempDir(prefix string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dir == nil {

@@ -92,7 +92,7 @@ func recorded(ctx context.Context, c *Cache, e *entry, roots []string) (*manifes
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	m.sum = manifestSum(text)
+	m.sum = sumLine(text)
 	return m, nil
 }
 

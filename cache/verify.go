@@ -1,10 +1,8 @@
 package cache
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -201,18 +199,9 @@ func (v *verifier) unchanged(dir string, m *manifest, data string) error {
 }
 
 func readFingerprint(dir string) (*kept, error) {
-	f, err := os.Open(filepath.Join(dir, fingerprintName))
+	text, err := ReadSummed(filepath.Join(dir, fingerprintName), maxFingerprint)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFingerprint))
-	if err != nil {
-		return nil, err
-	}
-	sum, text, _ := bytes.Cut(data, []byte("\n"))
-	if string(sum) != manifestSum(text) {
-		return nil, fmt.Errorf("read %s: %w", f.Name(), errDamaged)
 	}
 	k := new(kept)
 	return k, json.Unmarshal(text, k)
@@ -231,7 +220,7 @@ func (v *verifier) writeFingerprint(dir string, k *kept) error {
 	}
 	defer os.RemoveAll(tmp)
 	fresh := filepath.Join(tmp, fingerprintName)
-	if err := os.WriteFile(fresh, append([]byte(manifestSum(text)+"\n"), text...), 0o600); err != nil {
+	if err := os.WriteFile(fresh, Summed(text), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(fresh, filepath.Join(dir, fingerprintName))

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -112,6 +113,6 @@ func LeftIn(d fs.FS, s *Session, own File, files []File) (Left, error) {
 		return s.Leave(d, own)
 	}
 	var l Left
-	l.Changed, l.Omitted = LeftFiles(d, append(files[:len(files):len(files)], own))
+	l.Changed, l.Omitted = LeftFiles(d, append(slices.Clip(files), own))
 	return l, nil
 }

@@ -260,10 +260,13 @@ func (g Grant) hasEnv(name string) bool {
 // covers reports whether path is one of the grant's, or inside one.
 func covers(g Grant, path string) bool {
 	path = filepath.Clean(path)
-	return g.All || slices.ContainsFunc(g.List, func(root string) bool {
-		rel, err := filepath.Rel(root, path)
-		return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-	})
+	return g.All || slices.ContainsFunc(g.List, func(root string) bool { return Within(root, path) })
+}
+
+// Within reports whether a path is dir or in it, by their names alone.
+func Within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // writeOnly returns what programs may write and not read.

@@ -24,6 +24,15 @@ func NewValue(text, asJSON string, limit int64) *Value {
 	return v
 }
 
+// JSON returns data of ours as JSON. It panics if v has what no JSON can express.
+func JSON(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
 // Limits that every common parser supports, with room for the message around a
 // value.
 const (

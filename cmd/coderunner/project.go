@@ -74,7 +74,7 @@ func commonAbove(dir string, o runOptions, l runners.Language) (n int) {
 	if l != runners.Python && l != runners.Bash && !slices.Contains(runners.GuestLanguages, l) || dir != absolute(".") {
 		return 0
 	}
-	for _, name := range append(o.files[:len(o.files):len(o.files)], o.dirs...) {
+	for _, name := range slices.Concat(o.files, o.dirs) {
 		rel, err := filepath.Rel(dir, absolute(name))
 		if filepath.IsAbs(name) || err != nil {
 			continue
@@ -174,8 +174,7 @@ func missedLine(v *project.View) string {
 
 // isBelow reports whether a path is below dir.
 func isBelow(name, dir string) bool {
-	rel, err := filepath.Rel(dir, name)
-	return err == nil && rel != "." && filepath.IsLocal(rel)
+	return name != dir && runners.Within(dir, name)
 }
 
 // absolute returns the path without symlinks, as far as there is such a file.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,7 @@ func needFile(cmd *cobra.Command, args []string) error {
 }
 
 // allLanguages are those of run.
-var allLanguages = append(runners.Languages[:len(runners.Languages):len(runners.Languages)], runners.GuestLanguages...)
+var allLanguages = slices.Concat(runners.Languages, runners.GuestLanguages)
 
 // replLanguages are those that repl knows.
 var replLanguages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript, runners.Bash, runners.Ruby, runners.QuickJS, runners.SQL}

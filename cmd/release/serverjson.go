@@ -1,6 +1,9 @@
 package main
 
-import "context"
+import (
+	"context"
+	"maps"
+)
 
 // serverSchema is the form of server.json, by the name that the registry of MCP servers
 // gives it.
@@ -16,9 +19,7 @@ var serverVariables = []map[string]any{
 func (r *release) serverJSON(context.Context) error {
 	entry := func(kind, identifier string, more map[string]any) map[string]any {
 		e := map[string]any{"registryType": kind, "identifier": identifier, "transport": map[string]any{"type": "stdio"}, "environmentVariables": serverVariables}
-		for key, value := range more {
-			e[key] = value
-		}
+		maps.Copy(e, more)
 		return e
 	}
 	packages := []map[string]any{entry("npm", r.NPM, map[string]any{"version": r.Version, "runtimeHint": "npx"})}

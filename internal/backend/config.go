@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -86,13 +87,9 @@ var RuntimeKinds = []string{"npm", "module", "machine-code", "stdlib"}
 // WithDefaults returns the configuration with the public registries and the default
 // limit where it has none.
 func (c Config) WithDefaults() Config {
-	if c.Log == nil {
-		c.Log = zap.NewNop()
-	}
+	c.Log = cmp.Or(c.Log, zap.NewNop())
 	for registry, usual := range map[*string]string{&c.NPMRegistry: versions.NPMRegistry, &c.PyPIIndex: versions.PyPIIndex, &c.PyodideBase: versions.PyodidePackageBase} {
-		if *registry == "" {
-			*registry = usual
-		}
+		*registry = cmp.Or(*registry, usual)
 	}
 	c.Memory = runners.Limits{Memory: c.Memory}.WithDefaults().Memory
 	return c

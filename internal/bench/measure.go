@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -42,9 +43,7 @@ type benchCase struct {
 // measure runs the contenders in turn, after a burst that is not measured. One
 // that fails is not run again.
 func measure(ctx context.Context, c benchCase, rounds int) []*contender {
-	if rounds == 0 {
-		rounds = c.rounds
-	}
+	rounds = cmp.Or(rounds, c.rounds)
 	var all, order []*contender
 	open := map[*contender]*opened{}
 	for i := range c.contenders {

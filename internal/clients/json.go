@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -64,10 +65,7 @@ func setJSON(text []byte, path []string, value any) ([]byte, error) {
 		if !strings.Contains(space, "\n") {
 			space = "\n" + margin
 		}
-		inner := marginOf(text, list[0].Name.StartOffset)
-		if inner == "" {
-			inner = margin + unit
-		}
+		inner := cmp.Or(marginOf(text, list[0].Name.StartOffset), margin+unit)
 		out = replace(text, last.EndOffset, at.EndOffset-1, before+string(kept)+"\n"+inner+quoted(path, value, inner, unit)+after+space)
 	}
 	if end := lineEnd(text); end != "\n" {

@@ -10,7 +10,7 @@
 //
 // Downloads are not resumed. The only credentials are those in a URL: .npmrc and
 // .netrc are not read. Redirects and links from a public registry to a private
-// address are refused at dial time; behind a proxy, or with Options.HTTP, only
+// address are refused at dial time; behind a proxy, or with Options.Transport, only
 // by lookup. Deno's own fetches are not covered.
 //
 // # Testing
@@ -37,10 +37,9 @@ type Options struct {
 	// Offline forbids fetching: a file that is not in the cache is [ErrOffline].
 	Offline bool
 
-	// HTTP is the client to fetch with. Nil is a client that takes its proxy
-	// from HTTPS_PROXY and its certificates from the system, SSL_CERT_FILE and
-	// SSL_CERT_DIR. Redirects are checked in either case.
-	HTTP *http.Client
+	// Transport is what to fetch with. Nil takes its proxy from HTTPS_PROXY and its
+	// certificates from the system, SSL_CERT_FILE and SSL_CERT_DIR.
+	Transport http.RoundTripper
 }
 
 // Client downloads. Its methods are safe for concurrent use.
@@ -78,23 +77,10 @@ func New(store *cache.Cache, o Options) *Client {
 
 		getTimeout: 2 * time.Minute,
 	}
-	var own http.Client
-	if o.HTTP != nil {
-		own = *o.HTTP
-	} else {
-		own.Transport = newGuard(defaultTransport)
+	if o.Transport == nil {
+		o.Transport = newGuard(defaultTransport)
 	}
-	theirs := own.CheckRedirect
-	own.CheckRedirect = func(req *http.Request, via []*http.Request) error {
-		if err := c.checkRedirect(req, via); err != nil {
-			return err
-		}
-		if theirs != nil {
-			return theirs(req, via)
-		}
-		return nil
-	}
-	c.client = &own
+	c.client = &http.Client{Transport: o.Transport, CheckRedirect: c.checkRedirect}
 	return c
 }
 
@@ -113,10 +99,9 @@ type request struct {
 	from   *url.URL // of the page that named the URL, nil if the user did
 }
 
-// answer is an answer with a successful status, or 304. Reading a stalled body
+// answer is an answer with a successful status. Reading a stalled body
 // returns an error.
 type answer struct {
-	status int
 	header http.Header
 	url    *url.URL // after redirects
 	size   int64    // as announced, -1 if not

@@ -31,7 +31,7 @@ func TestHTTPSIsNotLeft(t *testing.T) {
 	plain, requests := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(payload) })
 	s := httptest.NewTLSServer(http.RedirectHandler(plain+"/x?token=hunter2", http.StatusFound))
 	defer s.Close()
-	c := open(t, t.TempDir(), Options{HTTP: s.Client()})
+	c := open(t, t.TempDir(), Options{Transport: s.Client().Transport})
 	_, err := c.Get(context.Background(), s.URL, nil, 1<<20)
 	wantError(t, err, "redirect from https to "+plain+"/x?… refused")
 	if requests.Load() != 0 || strings.Contains(err.Error(), "hunter2") {
@@ -75,10 +75,10 @@ func TestPrivateRedirects(t *testing.T) {
 		}
 		io.WriteString(w, "arrived")
 	})
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(base, "http://"))
-	}}}
-	c := open(t, t.TempDir(), Options{HTTP: client})
+	}}
+	c := open(t, t.TempDir(), Options{Transport: transport})
 	c.lookup = func(_ context.Context, host string) ([]netip.Addr, error) {
 		if addr, ok := addrs[host]; ok {
 			return []netip.Addr{netip.MustParseAddr(addr)}, nil
@@ -106,8 +106,6 @@ func TestGet(t *testing.T) {
 		switch r.URL.Path {
 		case "/small":
 			fmt.Fprintf(w, "accept %s", r.Header.Get("Accept"))
-		case "/tagged":
-			w.WriteHeader(http.StatusNotModified)
 		case "/bomb":
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Write(bomb)
@@ -122,11 +120,8 @@ func TestGet(t *testing.T) {
 	c := open(t, t.TempDir(), Options{})
 	ctx := context.Background()
 	resp, err := c.Get(ctx, base+"/small", http.Header{"accept": {"text/x"}}, 13)
-	if err != nil || string(resp.Body) != "accept text/x" || resp.Status != 200 || resp.URL != base+"/small" {
+	if err != nil || string(resp.Body) != "accept text/x" || resp.URL != base+"/small" {
 		t.Errorf("Get: %+v, %v", resp, err)
-	}
-	if resp, err := c.Get(ctx, base+"/tagged", http.Header{"If-None-Match": {`"x"`}}, 13); err != nil || resp.Status != 304 {
-		t.Errorf("Get of the same: %+v, %v", resp, err)
 	}
 	var size *SizeError
 	for _, path := range []string{"/small", "/bomb", "/endless"} {

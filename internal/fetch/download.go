@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,10 +75,7 @@ func (s *Source) request() (request, error) {
 	if err != nil {
 		return request{}, fmt.Errorf("fetch %s: %w", s.Name, err)
 	}
-	name := s.Name
-	if name == "" {
-		name = u.Path[strings.LastIndexByte(u.Path, '/')+1:]
-	}
+	name := cmp.Or(s.Name, u.Path[strings.LastIndexByte(u.Path, '/')+1:])
 	if s.Digest == (cache.Digest{}) {
 		return request{}, fmt.Errorf("fetch %s: %w", name, errNoDigest)
 	}
@@ -98,10 +96,7 @@ func (s *Source) request() (request, error) {
 
 // receive copies the answer to w and checks its size and digest.
 func (s *Source) receive(w io.Writer, a answer, name string, progress ProgressFunc) error {
-	limit := s.MaxSize
-	if limit == 0 {
-		limit = DefaultMaxSize
-	}
+	limit := cmp.Or(s.MaxSize, DefaultMaxSize)
 	if a.size > limit {
 		return &SizeError{Name: name, Max: limit}
 	}
@@ -172,7 +167,6 @@ func (d *receiver) looksHTML(h http.Header) bool {
 
 // Response is a fetched document.
 type Response struct {
-	Status int // 2xx, or 304 after a conditional request
 	Header http.Header
 	Body   []byte
 	URL    string // after redirects, the base of relative links; it may contain a password
@@ -205,7 +199,7 @@ func (c *Client) Get(ctx context.Context, url string, header http.Header, max in
 		if int64(len(body)) > max {
 			return &SizeError{Name: r.name, Max: max}
 		}
-		resp = &Response{Status: a.status, Header: a.header, Body: body, URL: a.url.String()}
+		resp = &Response{Header: a.header, Body: body, URL: a.url.String()}
 		return nil
 	})
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,10 +21,7 @@ type HTTPError struct {
 }
 
 func (e *HTTPError) Error() string {
-	text := http.StatusText(e.Status)
-	if text == "" {
-		text = "no success"
-	}
+	text := cmp.Or(http.StatusText(e.Status), "no success")
 	return fmt.Sprintf("%s: %d %s", e.URL, e.Status, text)
 }
 

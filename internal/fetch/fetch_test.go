@@ -308,7 +308,7 @@ func TestBlobIsFetchedOnce(t *testing.T) {
 // A time-out of the network is not the end of the caller's context.
 func TestTimeoutIsNotCancelled(t *testing.T) {
 	base, _ := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	c := open(t, t.TempDir(), Options{HTTP: &http.Client{Transport: &http.Transport{ResponseHeaderTimeout: 20 * time.Millisecond}}})
+	c := open(t, t.TempDir(), Options{Transport: &http.Transport{ResponseHeaderTimeout: 20 * time.Millisecond}})
 	ctx := context.Background()
 	_, gerr := c.Get(ctx, base+"/x", nil, 100)
 	_, _, berr := c.Blob(ctx, Source{URL: base + "/x", Digest: sha256Of(payload)}, nil)

@@ -39,5 +39,5 @@ func fetchFile(r request, use func(answer) error) error {
 	if filepath.Ext(f.Name()) == ".html" {
 		header.Set("Content-Type", "text/html")
 	}
-	return use(answer{http.StatusOK, header, r.url, info.Size(), f})
+	return use(answer{header, r.url, info.Size(), f})
 }

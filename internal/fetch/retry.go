@@ -92,15 +92,14 @@ func (c *Client) attempt(ctx context.Context, r request, use func(answer) error)
 		return stallCause(ctx, err)
 	}
 	defer resp.Body.Close()
-	conditional := req.Header.Get("If-None-Match")+req.Header.Get("If-Modified-Since") != ""
-	if resp.StatusCode/100 != 2 && !(conditional && resp.StatusCode == http.StatusNotModified) {
+	if resp.StatusCode/100 != 2 {
 		return &statusError{
 			HTTPError: HTTPError{Status: resp.StatusCode, URL: safeURL(resp.Request.URL)},
 			after:     retryAfter(resp.Header.Get("Retry-After")),
 		}
 	}
 	body := &watchedReader{r: resp.Body, progress: func() { timer.Reset(c.stall) }}
-	err = use(answer{resp.StatusCode, resp.Header, resp.Request.URL, resp.ContentLength, body})
+	err = use(answer{resp.Header, resp.Request.URL, resp.ContentLength, body})
 	return stallCause(ctx, err)
 }
 

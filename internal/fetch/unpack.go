@@ -3,6 +3,7 @@ package fetch
 import (
 	"archive/tar"
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -127,7 +128,7 @@ func (u *unpacker) entry(root *os.Root, h *tar.Header, body io.Reader) error {
 	case tar.TypeDir:
 		isDir = true
 	default:
-		return refuse("%q is %s", h.Name, typeName(h.Typeflag))
+		return refuse("%q is %s", h.Name, cmp.Or(typeNames[h.Typeflag], fmt.Sprintf("of an unknown type, %q", h.Typeflag)))
 	}
 	name := h.Name
 	if isDir {
@@ -227,18 +228,9 @@ func checkName(name string) error {
 	return nil
 }
 
-func typeName(flag byte) string {
-	switch flag {
-	case tar.TypeSymlink:
-		return "a symbolic link"
-	case tar.TypeLink:
-		return "a hard link"
-	case tar.TypeChar, tar.TypeBlock:
-		return "a device"
-	case tar.TypeFifo:
-		return "a named pipe"
-	}
-	return fmt.Sprintf("of an unknown type, %q", flag)
+// typeNames are the types of entries that are refused.
+var typeNames = map[byte]string{
+	tar.TypeSymlink: "a symbolic link", tar.TypeLink: "a hard link", tar.TypeChar: "a device", tar.TypeBlock: "a device", tar.TypeFifo: "a named pipe",
 }
 
 // countingReader calls count with the size of each read and returns its error.

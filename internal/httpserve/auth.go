@@ -256,7 +256,7 @@ const refusalGap = time.Second
 // refused counts a token that is not taken, and logs why.
 func (s *Server) refused(err error) {
 	r, _ := errors.AsType[*refusal](err)
-	s.metrics.refuse(r.reason)
+	s.metrics.count("coderunner_tokens_refused_total", "reason", r.reason)
 	now := time.Now().UnixNano()
 	if last := s.lastRefusal.Load(); r.reason != "missing" && now-last > int64(refusalGap) && s.lastRefusal.CompareAndSwap(last, now) {
 		s.log.Warn("refuse a token", zap.String("reason", r.reason), zap.Error(r.err))

@@ -36,8 +36,6 @@ type run struct {
 	phase string
 }
 
-func newBoard(t *tracer) *board { return &board{tracer: t, runs: map[*run]bool{}} }
-
 // observe returns the server.Config.Observe of a client.
 func (b *board) observe(client string) func(context.Context, runners.Request, string) server.Observer {
 	return func(ctx context.Context, req runners.Request, parent string) server.Observer {

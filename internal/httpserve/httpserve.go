@@ -26,6 +26,7 @@
 package httpserve
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -125,9 +126,7 @@ func CheckAddr(addr string) error {
 
 // Listen checks the options and opens the port. The caller calls Serve.
 func Listen(ctx context.Context, o Options) (*Server, error) {
-	if o.MCP.Log == nil {
-		o.MCP.Log = zap.NewNop()
-	}
+	o.MCP.Log = cmp.Or(o.MCP.Log, zap.NewNop())
 	s := &Server{o: o, log: o.MCP.Log, begun: time.Now(), grace: cancelGrace, bodies: semaphore.NewWeighted(maxBodies)}
 	var err error
 	if s.auth, err = newAuth(o); err != nil {
@@ -146,7 +145,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	if s.tracer, err = newTracer(o.MCP.Version, os.Getenv, s.log); err != nil {
 		return nil, err
 	}
-	s.board = newBoard(s.tracer)
+	s.board = &board{tracer: s.tracer, runs: map[*run]bool{}}
 	s.clients = newClients(o, s.auth.key, s.board)
 	s.metrics = newMetrics(s)
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", o.Addr); err != nil {

@@ -27,7 +27,7 @@ func newMetrics(s *Server) *metrics {
 	}
 	load := func(waiting bool) func() int {
 		return func() int {
-			running, queued, _, _ := s.clients.queue.Load("")
+			running, queued := s.clients.queue.Load()
 			if waiting {
 				return queued
 			}
@@ -95,9 +95,6 @@ func (m *metrics) request(r *http.Request, status int) {
 	}
 	m.count("coderunner_http_requests_total", "path", path, "status", strconv.Itoa(status))
 }
-
-// refuse counts a request whose token was not taken.
-func (m *metrics) refuse(reason string) { m.count("coderunner_tokens_refused_total", "reason", reason) }
 
 func (m *metrics) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -46,7 +46,7 @@ func (s *Server) page(w http.ResponseWriter, _ *http.Request) {
 // status is what the page shows: sums over all clients, and the runs of the one that asks.
 func (s *Server) status(w http.ResponseWriter, r *http.Request) {
 	client := tokenOf(r).Client
-	running, waiting, _, _ := s.clients.queue.Load(client)
+	running, waiting := s.clients.queue.Load()
 	clients, sessions, requests := s.clients.counts()
 	limits := s.o.MCP.Limits.WithDefaults()
 	cache := ""

@@ -1,6 +1,9 @@
 package netpolicy
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // nat64 is the prefix behind which an IPv6 network reaches IPv4 (RFC 6052).
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
@@ -41,12 +44,7 @@ func isSpecial(addr netip.Addr) bool {
 		b := addr.As16()
 		addr = netip.AddrFrom4([4]byte(b[12:]))
 	}
-	for _, p := range specials {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(specials, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // formsOf returns an address and what it stands for: first as rules have it, then

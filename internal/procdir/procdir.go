@@ -19,6 +19,7 @@
 package procdir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -162,9 +163,7 @@ func PID(path, prefix string) int {
 // sweep calls free, lock held, for dead processes' directories and used, which may
 // be nil, for live ones. Other files with the prefix are skipped.
 func sweep(parent, prefix string, free func(path string, lock *flock.Flock), used func(path string)) {
-	if parent == "" {
-		parent = os.TempDir()
-	}
+	parent = cmp.Or(parent, os.TempDir())
 	entries, _ := os.ReadDir(parent) // an unreadable parent is not swept
 	for _, e := range entries {
 		path := filepath.Join(parent, e.Name())

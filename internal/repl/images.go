@@ -9,6 +9,7 @@ import (
 	_ "image/gif" // images that programs show
 	_ "image/jpeg"
 	"image/png"
+	"slices"
 	"strings"
 
 	"github.com/mattn/go-sixel"
@@ -19,12 +20,7 @@ import (
 func imageProtocol(env func(string) string) func(mime string, data []byte) (string, bool) {
 	kind, program := env("TERM"), env("TERM_PROGRAM")
 	has := func(names ...string) bool {
-		for _, name := range names {
-			if strings.Contains(kind, name) || strings.EqualFold(program, name) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(kind, name) || strings.EqualFold(program, name) })
 	}
 	var show func(mime string, data []byte, img image.Image) string
 	switch {

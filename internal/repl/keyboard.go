@@ -2,6 +2,7 @@ package repl
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"strings"
@@ -71,9 +72,7 @@ func (k *keyboard) take() []byte {
 		k.rest, k.pasted = rest, true
 	}
 	end := bytes.IndexAny(k.rest, "\r\n\x03\x04") + 1
-	if end == 0 {
-		end = len(k.rest)
-	}
+	end = cmp.Or(end, len(k.rest))
 	for _, mark := range []string{pasteBegins, pasteEnds} {
 		if at := bytes.Index(k.rest[:end], []byte(mark)); at >= 0 {
 			end = at

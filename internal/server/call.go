@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -33,13 +34,13 @@ func (s *Server) runIn(ctx context.Context, call session.Call) (*runners.Outcome
 	s.keepUndelivered(ctx, &call)
 	progress.set(runners.Progress{Phase: "session", Item: call.Session})
 	ctx = context.WithValue(ctx, sessionKey{}, call.Session)
-	if s.tools != nil {
+	if s.config.Tools != nil {
 		if err := session.Keep(&call.Request); err != nil {
 			return nil, err
 		}
 		run = tools.Pausable(nil, run)
 	}
-	return s.sessions.Run(ctx, call, run)
+	return s.config.Sessions.Run(ctx, call, run)
 }
 
 // run waits for a free place and runs the program there.
@@ -49,7 +50,7 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	var out *runners.Outcome
 	var err error
 	defer func() { observer.Ended(out, err) }()
-	leave, err := s.queue.Acquire(ctx, s.client, streamOf(ctx), req.Limits.Timeout > s.limits.Timeout)
+	leave, err := s.config.Queue.Acquire(ctx, s.config.Client, streamOf(ctx), req.Limits.Timeout > s.config.Limits.Timeout)
 	if err != nil {
 		return nil, err
 	}
@@ -58,20 +59,18 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	queued := time.Since(progress.started)
 
 	progress.set(runners.Progress{Phase: "run"})
-	if req.Limits.Timeout == 0 {
-		req.Limits.Timeout = s.limits.Timeout
-	}
-	req.Limits.Memory, req.Limits.Output = s.limits.Memory, s.limits.Output
+	req.Limits.Timeout = cmp.Or(req.Limits.Timeout, s.config.Limits.Timeout)
+	req.Limits.Memory, req.Limits.Output = s.config.Limits.Memory, s.config.Limits.Output
 	news, ended := s.watchdog.watch(req, func(p runners.Progress) { progress.set(p); observer.Progress(p) })
 	defer ended()
 	req.Progress = news
-	req.Client = s.client
+	req.Client = s.config.Client
 	s.askFor(ctx, &req)
 	called := s.toolsFor(ctx, &req, observer)
 	if progress.notify != nil {
 		req.Printed = progress.printed
 	}
-	out, err = s.runners[req.Language].Run(ctx, req)
+	out, err = s.config.Runners[req.Language].Run(ctx, req)
 	if err == nil && out == nil {
 		err = errors.New("the runner gave no outcome")
 	}
@@ -82,7 +81,7 @@ func (s *Server) run(ctx context.Context, req runners.Request, progress *reporte
 	out.Usage.QueueMS = queued.Milliseconds()
 	s.used.add(out.Packages)
 	runners.ExplainLanguage(req, out)
-	s.log.Info("run",
+	s.config.Log.Info("run",
 		zap.String("language", string(req.Language)),
 		zap.String("status", string(out.Status)),
 		zap.Int("code_bytes", len(req.Code)),
@@ -103,16 +102,16 @@ func (nobody) Call(_, _ string) func(string) { return func(string) {} }
 func (nobody) Ended(*runners.Outcome, error) {}
 
 func (s *Server) observer(ctx context.Context, req runners.Request) Observer {
-	if s.observe == nil {
+	if s.config.Observe == nil {
 		return nobody{}
 	}
 	parent, _ := paramsFrom(ctx).traceparent()
-	return s.observe(ctx, req, parent)
+	return s.config.Observe(ctx, req, parent)
 }
 
 // result makes an outcome the tool's result.
 func (s *Server) result(ctx context.Context, out *runners.Outcome, req runners.Request) *mcp.CallToolResult {
-	limits := s.limits
+	limits := s.config.Limits
 	if req.Limits.Timeout > 0 {
 		limits.Timeout = req.Limits.Timeout
 	}
@@ -140,11 +139,7 @@ func contentBlocks(a *answer.Answer) []mcp.Content {
 		case it.Image != nil:
 			blocks = append(blocks, mcp.NewImageContent(base64.StdEncoding.EncodeToString(it.Image.Data), it.Image.MIME))
 		case it.URI != "" && (it.Path == "" || it.Text == ""):
-			name := it.Path
-			if name == "" {
-				name = path.Base(it.URI)
-			}
-			link := mcp.NewResourceLink(it.URI, name, "", it.MIME)
+			link := mcp.NewResourceLink(it.URI, cmp.Or(it.Path, path.Base(it.URI)), "", it.MIME)
 			link.Size, link.Meta = &it.Size, digestMeta(it.SHA256)
 			links = append(links, link)
 		}
@@ -157,7 +152,7 @@ func contentBlocks(a *answer.Answer) []mcp.Content {
 func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp.CallToolResult, _ error) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.log.Error("panic in run_code", zap.String("panic", fmt.Sprint(r)), zap.Stack("stack"))
+			s.config.Log.Error("panic in run_code", zap.String("panic", fmt.Sprint(r)), zap.Stack("stack"))
 			result = toolError("The server failed to run the program; this is a fault of the server, not of the program.")
 		}
 	}()
@@ -191,7 +186,7 @@ func (s *Server) failure(ctx context.Context, tool string, err error) *mcp.CallT
 	case ctx.Err() != nil:
 		return toolError("The call was cancelled.")
 	}
-	s.log.Error(tool, zap.Error(err))
+	s.config.Log.Error(tool, zap.Error(err))
 	if tool == toolName {
 		return toolError("The program was not run, and it is not at fault: " + runners.Clip(err.Error(), answer.MaxErrorText))
 	}
@@ -219,7 +214,7 @@ func (s *Server) parseArguments(p *params) (programCall, error) {
 		}
 	}
 	req := runners.Request{
-		Language: a.language(s.runners, code, named),
+		Language: a.language(s.config.Runners, code, named),
 		Code:     code,
 		Filename: file,
 		Packages: a.strings("packages"),
@@ -227,7 +222,7 @@ func (s *Server) parseArguments(p *params) (programCall, error) {
 		Args:     a.strings("args"),
 		Files:    a.files(),
 	}
-	req.Limits.Timeout = a.timeout(s.limits.MaxTimeout)
+	req.Limits.Timeout = a.timeout(s.config.Limits.MaxTimeout)
 	c.Call = session.Call{Session: a.text("session"), Request: req}
 	switch on := a.text("on_error"); on {
 	case "", "keep":

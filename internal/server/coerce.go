@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -110,23 +111,13 @@ func coerceFile(raw json.RawMessage) json.RawMessage {
 	return b
 }
 
+// kinds are the types of JSON values by their first bytes; the rest are numbers.
+var kinds = map[byte]string{'{': "an object", '[': "an array", '"': "a string", 't': "a boolean", 'f': "a boolean", 'n': "null"}
+
 // kind names the type of a JSON value.
 func kind(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 		return "missing"
 	}
-	switch raw[0] {
-	case '{':
-		return "an object"
-	case '[':
-		return "an array"
-	case '"':
-		return "a string"
-	case 't', 'f':
-		return "a boolean"
-	case 'n':
-		return "null"
-	}
-	return "a number"
+	return cmp.Or(kinds[raw[0]], "a number")
 }

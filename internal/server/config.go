@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"slices"
@@ -99,9 +100,7 @@ func offered(m map[runners.Language]runners.Runner, list []runners.Language) (ou
 
 // withDefaults returns the configuration with what may be absent.
 func (c Config) withDefaults() Config {
-	if c.Log == nil {
-		c.Log = zap.NewNop()
-	}
+	c.Log = cmp.Or(c.Log, zap.NewNop())
 	c.Limits = c.Limits.WithDefaults()
 	if c.Concurrency <= 0 {
 		c.Concurrency = queue.DefaultPlaces(c.Limits.Memory)
@@ -109,9 +108,7 @@ func (c Config) withDefaults() Config {
 	if c.Queue == nil {
 		c.Queue = queue.New(c.Concurrency, false)
 	}
-	if c.Kept == nil {
-		c.Kept = &Kept{}
-	}
+	c.Kept = cmp.Or(c.Kept, &Kept{})
 	if len(c.SessionKey) == 0 {
 		c.SessionKey = []byte(rand.Text())
 	}

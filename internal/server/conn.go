@@ -173,7 +173,7 @@ func (c *conn) begin(ctx context.Context, m *message, write writeFunc) (context.
 	if c.closing {
 		return nil, nil, &protocolError{codeBusy, "the server is ending", m.ID}
 	}
-	ctx, cancel := context.WithCancel(withParams(ctx, &m.Params))
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, paramsKey{}, &m.Params))
 	if token, ok := m.Params.Meta["progressToken"]; ok {
 		if _, err := idKey(token); err == nil {
 			ctx = withNotifier(ctx, notifier(token, write))

@@ -20,7 +20,7 @@ import (
 func (s *Server) withAsker(ctx context.Context, c *conn, m *message, write writeFunc) context.Context {
 	var a asker
 	switch {
-	case !s.ask || m.Method != string(mcp.MethodToolsCall):
+	case !s.config.Ask || m.Method != string(mcp.MethodToolsCall):
 		return ctx
 	case m.modern():
 		a = &dialogue{parked: &s.parked, run: s.runIn}
@@ -40,7 +40,7 @@ func (s *Server) askFor(ctx context.Context, req *runners.Request) {
 	}
 	req.Ask = func(run context.Context, host string, port uint16) (bool, error) {
 		c, err := ask(run, connectKey, fmt.Sprintf("%s:%d", host, port), connectQuestion(host, port))
-		s.log.Info("the user was asked", zap.String("host", host), zap.Uint16("port", port), zap.Bool("allow", c.allow), zap.Error(err))
+		s.config.Log.Info("the user was asked", zap.String("host", host), zap.Uint16("port", port), zap.Bool("allow", c.allow), zap.Error(err))
 		return c.allow, err
 	}
 }
@@ -66,10 +66,10 @@ func (s *Server) askUser(ctx context.Context, progress runners.ProgressFunc) fun
 // toolsFor gives a call's program the tools of other servers, if there are any, and returns
 // what notes in the outcome how many it called.
 func (s *Server) toolsFor(ctx context.Context, req *runners.Request, o Observer) (ended func(*runners.Outcome)) {
-	if s.tools == nil {
+	if s.config.Tools == nil {
 		return func(*runners.Outcome) {}
 	}
-	run := tools.Run{Client: s.client, Session: sessionOf(ctx), Pause: tools.PauseFrom(ctx), Span: o.Call}
+	run := tools.Run{Client: s.config.Client, Session: sessionOf(ctx), Pause: tools.PauseFrom(ctx), Span: o.Call}
 	if ask := s.askUser(ctx, req.Progress); ask != nil {
 		run.Ask = func(ctx context.Context, q tools.Question) (allow, always bool, err error) {
 			c, err := ask(ctx, callKey, q.Server+"."+q.Tool, callQuestion(q))
@@ -85,11 +85,11 @@ func (s *Server) toolsFor(ctx context.Context, req *runners.Request, o Observer)
 			default:
 				c, err = ask(run, serverKey, server, q)
 			}
-			s.log.Info("a server of tools has asked the user", zap.String("server", server), zap.Bool("accepted", c.allow), zap.Error(err))
+			s.config.Log.Info("a server of tools has asked the user", zap.String("server", server), zap.Bool("accepted", c.allow), zap.Error(err))
 			return c.answer(err)
 		}
 	}
-	t := s.tools.For(run)
+	t := s.config.Tools.For(run)
 	req.Tools = t
 	return func(out *runners.Outcome) { out.Usage.ToolCalls = t.Calls() }
 }
@@ -154,7 +154,7 @@ func (s *Server) resume(p *params) (*dialogue, *mcp.CallToolResult, error) {
 func (s *Server) describeAsk(c Config) func(context.Context, []mcp.Tool) []mcp.Tool {
 	end := "Permissions: " + permissions(c.Policy) + ".\n"
 	return func(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
-		if !s.ask || c.Policy.Net.All || c.Policy.DenyNet.All || !elicits(clientCapabilities(ctx)) {
+		if !s.config.Ask || c.Policy.Net.All || c.Policy.DenyNet.All || !elicits(clientCapabilities(ctx)) {
 			return tools
 		}
 		tools = slices.Clone(tools)

@@ -69,7 +69,7 @@ func (s *Server) doListFiles(ctx context.Context, a *arguments) (*mcp.CallToolRe
 	if a.err != nil {
 		return nil, a.err
 	}
-	files, err := s.sessions.Files(ctx, name)
+	files, err := s.config.Sessions.Files(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *Server) doReadFile(ctx context.Context, a *arguments) (*mcp.CallToolRes
 	if a.err != nil {
 		return nil, a.err
 	}
-	data, err := s.sessions.ReadFile(ctx, name, path)
+	data, err := s.config.Sessions.ReadFile(ctx, name, path)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (s *Server) doWriteFile(ctx context.Context, a *arguments) (*mcp.CallToolRe
 	if a.err != nil {
 		return nil, a.err
 	}
-	return textBlock("Wrote %s (%s).", runners.CleanPath(path), humanize.Bytes(uint64(len(data)))), s.sessions.WriteFile(ctx, name, path, data)
+	return textBlock("Wrote %s (%s).", runners.CleanPath(path), humanize.Bytes(uint64(len(data)))), s.config.Sessions.WriteFile(ctx, name, path, data)
 }
 
 func (s *Server) doEditFile(ctx context.Context, a *arguments) (*mcp.CallToolResult, error) {
@@ -180,7 +180,7 @@ func (s *Server) doEditFile(ctx context.Context, a *arguments) (*mcp.CallToolRes
 	if a.err != nil {
 		return nil, a.err
 	}
-	n, err := s.sessions.EditFile(ctx, name, path, old, new, all)
+	n, err := s.config.Sessions.EditFile(ctx, name, path, old, new, all)
 	return textBlock("Replaced %s in %s.", map[bool]string{true: "it", false: fmt.Sprintf("%d times", n)}[n == 1], runners.CleanPath(path)), err
 }
 
@@ -189,7 +189,7 @@ func (s *Server) doDeleteFile(ctx context.Context, a *arguments) (*mcp.CallToolR
 	if a.err != nil {
 		return nil, a.err
 	}
-	n, err := s.sessions.DeleteFile(ctx, name, path)
+	n, err := s.config.Sessions.DeleteFile(ctx, name, path)
 	return textBlock("Deleted %s (%d entries).", runners.CleanPath(path), n), err
 }
 

@@ -30,7 +30,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPost:
 		s.post(w, r)
 	case r.Method == http.MethodDelete && !modern:
-		if !s.streams.end(s.client, r.Header.Get(sessionHeader)) {
+		if !s.streams.end(s.config.Client, r.Header.Get(sessionHeader)) {
 			http.Error(w, "There is no such session.", http.StatusNotFound)
 			return
 		}
@@ -90,7 +90,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.streams.release(x)
 	if out.modern = m.modern(); m.Method == string(mcp.MethodInitialize) {
-		out.started = func() { w.Header().Set(sessionHeader, s.streams.seal(x, s.client)) }
+		out.started = func() { w.Header().Set(sessionHeader, s.streams.seal(x, s.config.Client)) }
 	}
 	ctx := r.Context()
 	if m.outlives() {
@@ -201,7 +201,7 @@ func (s *Server) stream(m *message, r *http.Request) (x *stream, status int, tex
 	case id == "":
 		return nil, http.StatusBadRequest, `Without a session: send "initialize" first, and the header Mcp-Session-Id of its answer with all that follows.`
 	default:
-		known, ok := t.unseal(s.client, id)
+		known, ok := t.unseal(s.config.Client, id)
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		if !ok || t.ended[known.ID] {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ func (l *lineReader) next() ([]byte, error) {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case err == nil:
-			line, err = trimEnd(line), nil
+			line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 		case err == io.EOF && (len(line) > 0 || tooLong):
 			err = nil // the error comes again at the next call
 		}
@@ -49,14 +50,4 @@ func (l *lineReader) next() ([]byte, error) {
 		}
 		return line, err
 	}
-}
-
-func trimEnd(line []byte) []byte {
-	if n := len(line); n > 0 && line[n-1] == '\n' {
-		line = line[:n-1]
-	}
-	if n := len(line); n > 0 && line[n-1] == '\r' {
-		line = line[:n-1]
-	}
-	return line
 }

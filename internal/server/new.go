@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpserver "github.com/mark3labs/mcp-go/server"
@@ -24,21 +26,10 @@ func New(c Config) (*Server, error) {
 	}
 	c = c.withDefaults()
 	s := &Server{
-		runners: c.Runners,
-		limits:  c.Limits,
-		queue:   c.Queue,
-		client:  c.Client,
-		observe: c.Observe,
-		log:     c.Log,
-		streams: streams{key: c.SessionKey, open: map[string]*stream{}, ended: map[string]bool{}},
-
-		watchdog:  watchdog{log: c.Log},
-		structure: c.Structured,
-		ask:       c.Ask,
-		tools:     c.Tools,
-		sessions:  c.Sessions,
-
-		parked: parked{byState: map[string]*parkedRun{}, most: max(1, c.Concurrency-1), log: c.Log}, // others find a place
+		config:   c,
+		streams:  streams{key: c.SessionKey, open: map[string]*stream{}, ended: map[string]bool{}},
+		watchdog: watchdog{log: c.Log},
+		parked:   parked{byState: map[string]*parkedRun{}, most: max(1, c.Concurrency-1), log: c.Log}, // others find a place
 	}
 	s.ending.ctx, s.ending.cancel = context.WithCancel(context.Background())
 	s.ending.over, s.ending.end = context.WithCancel(context.Background())
@@ -54,7 +45,7 @@ func New(c Config) (*Server, error) {
 		mcpserver.WithToolFilter(describeCompiled(c))(s.mcp)
 	}
 	mcpserver.WithToolFilter(s.describeAsk(c))(s.mcp)
-	s.store = newStore(s.mcp, c.Kept)
+	s.store = &store{prefix: strings.ToLower(rand.Text()[:4]), mcp: s.mcp, shared: c.Kept}
 	s.properties = inputSchema(c)["properties"].(object)
 	tool, err := newTool(c)
 	if err != nil {
@@ -70,7 +61,7 @@ func New(c Config) (*Server, error) {
 
 // addSessionTools offers the tools and the files of sessions, if there is a store.
 func (s *Server) addSessionTools() error {
-	if s.sessions == nil {
+	if s.config.Sessions == nil {
 		return nil
 	}
 	for _, t := range append(s.fileTools(), s.sessionsTool()) {

@@ -21,7 +21,7 @@ func (s *Server) decide(ctx context.Context, a *arguments) (*mcp.CallToolResult,
 	ctx = context.WithValue(ctx, sessionKey{}, name)
 	var asked runners.Request
 	var left tools.Journal
-	out, err := s.sessions.Resume(ctx, name, left.Decision(call, approve, arguments),
+	out, err := s.config.Sessions.Resume(ctx, name, left.Decision(call, approve, arguments),
 		func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
 			asked = req
 			return tools.Pausable(&left, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {

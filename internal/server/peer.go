@@ -61,11 +61,6 @@ type notifierKey struct{}
 
 type paramsKey struct{}
 
-// withParams returns a context that has the parameters of a request.
-func withParams(ctx context.Context, p *params) context.Context {
-	return context.WithValue(ctx, paramsKey{}, p)
-}
-
 // paramsFrom returns the parameters of the request.
 func paramsFrom(ctx context.Context) *params {
 	p, _ := ctx.Value(paramsKey{}).(*params)

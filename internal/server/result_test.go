@@ -165,7 +165,7 @@ func TestWholeOutputIsAResource(t *testing.T) {
 	s := newServer(t, Config{Runners: allLanguages(runFunc(echo))})
 	out := &runners.Outcome{Status: runners.Succeeded, Stdout: runners.Clip(whole, 50_000), StdoutTruncated: true, WholeStdout: whole}
 	kept := s.store.begin()
-	text := answer.New(out, runners.Request{}, s.limits, kept).Text()
+	text := answer.New(out, runners.Request{}, s.config.Limits, kept).Text()
 	s.store.keep(kept)
 	_, mark, _ := strings.Cut(text, "\n… ")
 	var cut int

@@ -56,7 +56,7 @@ func (s *Server) keepUndelivered(ctx context.Context, call *session.Call) {
 			}
 			kept := s.store.begin()
 			defer s.store.keep(kept)
-			return answer.New(out, call.Request, s.limits, kept).Text()
+			return answer.New(out, call.Request, s.config.Limits, kept).Text()
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (t *replays) after(owner, id string) (events []string, done bool, more <-ch
 
 // resumeEvents sends the events of a call that followed the last one that its client has.
 func (s *Server) resumeEvents(w http.ResponseWriter, r *http.Request) {
-	known, ok := s.streams.unseal(s.client, r.Header.Get(sessionHeader))
+	known, ok := s.streams.unseal(s.config.Client, r.Header.Get(sessionHeader))
 	id := r.Header.Get(mcp.HeaderLastEventID)
 	var events []string
 	var done bool

@@ -4,33 +4,18 @@ import (
 	"context"
 
 	mcpserver "github.com/mark3labs/mcp-go/server"
-	"go.uber.org/zap"
-
-	"coderunner/internal/server/queue"
-	"coderunner/internal/session"
-	"coderunner/internal/tools"
-	"coderunner/runners"
 )
 
 // Server offers run_code to one client. Its methods are safe for concurrent
 // use; those of a tool or a resource are in its file.
 type Server struct {
-	runners map[runners.Language]runners.Runner
-	limits  runners.Limits
-	queue   *queue.Queue
-	client  string
-	observe func(context.Context, runners.Request, string) Observer
-	log     *zap.Logger
-	mcp     *mcpserver.MCPServer
+	config Config // with its defaults
+	mcp    *mcpserver.MCPServer
 
-	watchdog  watchdog
-	structure Structured
-	ask       bool
-	tools     *tools.Set // nil: none
-	parked    parked
-	store     *store
-	sessions  *session.Store // nil: none
-	used      usedPackages
+	watchdog watchdog
+	parked   parked
+	store    *store
+	used     usedPackages
 
 	properties object // arguments of run_code
 

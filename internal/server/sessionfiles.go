@@ -36,11 +36,11 @@ func (s *Server) addSessionFiles() {
 // sessionFile returns the file of a session that a URI names.
 func (s *Server) sessionFile(ctx context.Context, uri string) (item, error) {
 	u, err := url.Parse(uri)
-	if err != nil || s.sessions == nil || u.Scheme != "runner" || u.Host != "sessions" {
+	if err != nil || s.config.Sessions == nil || u.Scheme != "runner" || u.Host != "sessions" {
 		return item{}, &session.Error{Message: fmt.Sprintf("%q is not a file of a session.", runners.Clip(uri, 200))}
 	}
 	name, path, _ := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
-	data, err := s.sessions.ReadFile(ctx, name, path)
+	data, err := s.config.Sessions.ReadFile(ctx, name, path)
 	if err != nil {
 		return item{}, err
 	}

@@ -62,7 +62,7 @@ func (s *Server) sessionsTool() sessionTool {
 		},
 		do: s.doSessions,
 	}
-	if s.tools != nil {
+	if s.config.Tools != nil {
 		t.description += " approve, reject: decide about the calls that its program waits with (status paused); it goes on, and this returns how it ended."
 		t.properties["action"] = object{"type": "string", "enum": append(sessionActions, decisions...)}
 		t.properties["call"] = object{"type": "integer", "minimum": 1, "description": "approve, reject: which of several calls; all, if not given."}
@@ -75,7 +75,7 @@ func (s *Server) sessionsTool() sessionTool {
 var decisions = []string{"approve", "reject"}
 
 func (s *Server) doSessions(ctx context.Context, a *arguments) (*mcp.CallToolResult, error) {
-	if s.tools != nil && slices.Contains(decisions, a.text("action")) {
+	if s.config.Tools != nil && slices.Contains(decisions, a.text("action")) {
 		return s.decide(ctx, a)
 	}
 	action, name, to, state := a.text("action"), a.text("session"), a.text("to"), a.integer("state")
@@ -90,21 +90,21 @@ func (s *Server) doSessions(ctx context.Context, a *arguments) (*mcp.CallToolRes
 	}
 	switch action {
 	case "list":
-		list, err := s.sessions.List(ctx)
+		list, err := s.config.Sessions.List(ctx)
 		if len(list) == 0 {
 			return textBlock("There are no sessions. run_code with a new name as `session` makes one."), err
 		}
 		return textBlock("%s", session.ListText(list)), err
 	case "history":
-		info, err := s.sessions.Describe(name)
+		info, err := s.config.Sessions.Describe(name)
 		return textBlock("%s", session.HistoryText(info)), err
 	case "fork":
-		return textBlock("%s is a copy of %s.", to, name), s.sessions.Fork(ctx, name, to, state)
+		return textBlock("%s is a copy of %s.", to, name), s.config.Sessions.Fork(ctx, name, to, state)
 	case "rewind":
-		n, err := s.sessions.Rewind(ctx, name, state)
+		n, err := s.config.Sessions.Rewind(ctx, name, state)
 		return textBlock("%s is as it was at state %d; this is state %d.", name, state, n), err
 	case "reset":
-		return textBlock("%s is empty.", name), s.sessions.Reset(ctx, name)
+		return textBlock("%s is empty.", name), s.config.Sessions.Reset(ctx, name)
 	}
-	return textBlock("%s is closed.", name), s.sessions.Close(ctx, name)
+	return textBlock("%s is closed.", name), s.config.Sessions.Close(ctx, name)
 }

@@ -37,14 +37,14 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		// A client that goes away is not our error.
-		s.log.Info("input ended", zap.Error(err))
+		s.config.Log.Info("input ended", zap.Error(err))
 	}
 	return c.finish(s.parked.end)
 }
 
 // newConn returns a connection to a client, by the name of its session.
 func (s *Server) newConn(session string) *conn {
-	return &conn{peer: &peer{id: session}, log: s.log, handle: s.handleMessage, prepare: s.withAsker, requests: map[string]*request{}}
+	return &conn{peer: &peer{id: session}, log: s.config.Log, handle: s.handleMessage, prepare: s.withAsker, requests: map[string]*request{}}
 }
 
 // handleMessage lets the MCP library handle a message. A panic there becomes
@@ -52,7 +52,7 @@ func (s *Server) newConn(session string) *conn {
 func (s *Server) handleMessage(ctx context.Context, m *message) (response mcp.JSONRPCMessage) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.log.Error("panic in request", zap.String("method", m.Method), zap.String("panic", fmt.Sprint(r)), zap.Stack("stack"))
+			s.config.Log.Error("panic in request", zap.String("method", m.Method), zap.String("panic", fmt.Sprint(r)), zap.Stack("stack"))
 			response = errorResponse(m.ID, mcp.INTERNAL_ERROR, "internal error")
 		}
 	}()

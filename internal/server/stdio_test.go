@@ -153,7 +153,7 @@ func TestCancel(t *testing.T) {
 	if r := c.receive(); string(r.ID) != "4" {
 		t.Errorf("got an answer for a cancelled call: %s", r.line)
 	}
-	leave, err := s.queue.Acquire(t.Context(), "", "stdio", false)
+	leave, err := s.config.Queue.Acquire(t.Context(), "", "stdio", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -35,10 +34,6 @@ type store struct {
 	next  int
 	runs  []*keptRun // the oldest first
 	bytes int
-}
-
-func newStore(s *mcpserver.MCPServer, shared *Kept) *store {
-	return &store{prefix: strings.ToLower(rand.Text()[:4]), mcp: s, shared: shared}
 }
 
 // maxSharedBytes bounds what the stores that share a process keep together.

@@ -15,7 +15,7 @@ var contentDroppers = []string{"claude-code", "codex", "opencode"}
 
 // structured reports whether the client of a request gets structured content.
 func (s *Server) structured(ctx context.Context) bool {
-	switch s.structure {
+	switch s.config.Structured {
 	case StructuredAlways:
 		return true
 	case StructuredNever:

@@ -157,7 +157,7 @@ func TestOutcomesFitTheOutputSchema(t *testing.T) {
 		{Status: runners.Succeeded, Displays: []runners.Display{{MIME: "text/html", Data: []byte("<b>")}, {MIME: "image/png", Data: []byte("no image")}},
 			Files: []runners.LeftFile{{Path: "a", MIME: "text/plain", Data: []byte("x"), Size: 1, SHA256: "b"}, {Path: "big", MIME: "application/zip", Size: 1 << 40}, {Path: "p", MIME: "inode/fifo"}}},
 	} {
-		shown := answer.New(&out, runners.Request{}, s.limits, s.store.begin()).Structured
+		shown := answer.New(&out, runners.Request{}, s.config.Limits, s.store.begin()).Structured
 		if err := validate(t, schema, &shown); err != nil {
 			t.Errorf("%+v: %v", out, err)
 		}

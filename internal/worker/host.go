@@ -68,7 +68,7 @@ func (h *host) Prepare(ctx context.Context, q resolver.Request) (*resolver.Set, 
 	if len(q.Requirements)+len(q.Optional) == 0 {
 		return set, nil
 	}
-	_, err := h.conn(ctx).Call(ctx, callPrepare, prepare{q.Requirements, q.Optional, q.Constraints, q.Alone, q.Locked, q.Imports}, set)
+	_, err := h.conn(ctx).Call(ctx, callPrepare, q, set)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

@@ -13,8 +13,6 @@ import (
 
 	"coderunner/runners"
 	"coderunner/runners/python/install"
-	"coderunner/runners/python/requirement"
-	"coderunner/runners/python/resolver"
 )
 
 // The methods. Those of the server come first.
@@ -181,12 +179,6 @@ type (
 	find struct {
 		Dir       bool
 		Kind, Key string
-	}
-	prepare struct {
-		Requirements, Optional, Constraints []requirement.Requirement
-		Alone                               bool
-		Locked                              *resolver.Locked
-		Imports                             []string
 	}
 	library struct {
 		Name  string

@@ -109,7 +109,7 @@ var handlers = map[uint8]handler{
 	callLink:         inSession((*served).link),
 	callKeep:         inSession((*served).keep),
 	callLeave:        inSession((*served).leave),
-	callTools:        data((*served).askTools),
+	callTools:        data(func(s *served, ctx context.Context, q toolbox.Query) (any, error) { return s.tools.Do(ctx, q) }),
 }
 
 // data makes a handler of a function that returns data.
@@ -156,17 +156,15 @@ func (s *served) find(ctx context.Context, q find) (string, error) {
 }
 
 // prepare prepares packages. The program's time limit stands still.
-func (s *served) prepare(ctx context.Context, q prepare) (*resolver.Set, error) {
+func (s *served) prepare(ctx context.Context, q resolver.Request) (*resolver.Set, error) {
 	defer s.clock.Hold()()
 	held, cancel := s.hold(ctx)
 	defer cancel()
 	if s.req.Locked && q.Locked == nil {
 		return nil, errors.New("the program is locked")
 	}
-	set, err := s.w.p.o.Local.Prepare(held, resolver.Request{
-		Requirements: q.Requirements, Optional: q.Optional, Constraints: q.Constraints, Alone: q.Alone, Locked: q.Locked, Imports: q.Imports,
-		Progress: s.req.Progress,
-	})
+	q.Progress = s.req.Progress
+	set, err := s.w.p.o.Local.Prepare(held, q)
 	if err != nil {
 		return nil, err
 	}
@@ -274,11 +272,6 @@ func (s *served) guest(ctx context.Context, name string) (any, error) {
 		return nil, errors.New("there are no guests")
 	}
 	return nil, s.w.p.o.Guests.Prepare(held, name, s.req.Progress)
-}
-
-// askTools answers a query about tools. The program's time limit stands still, within a bound.
-func (s *served) askTools(ctx context.Context, q toolbox.Query) (any, error) {
-	return s.tools.Do(ctx, q)
 }
 
 // note takes a note of the worker.

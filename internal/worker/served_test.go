@@ -70,7 +70,7 @@ func TestClaims(t *testing.T) {
 		{callFind, find{Kind: "../../sessions", Key: "x"}},
 		{callFind, find{Kind: "snapshot", Key: "../../x"}},
 		{callFind, 5},
-		{callPrepare, prepare{}}, // not what the program's lock allows
+		{callPrepare, resolver.Request{}}, // not what the program's lock allows
 		{callSnapshot, stranger}, {callModules, stranger},
 		{callCompile, compile{Dir: "/etc"}},
 		{callCompile, compile{Dir: filepath.Join(w.written(), "..", "in")}},

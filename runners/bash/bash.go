@@ -95,11 +95,6 @@ type Main struct {
 	Continued func() *runners.Continued
 }
 
-// RunGuest is Run for a program of another language.
-func (r *Runner) RunGuest(ctx context.Context, req runners.Request, g *Guest) (*runners.Outcome, error) {
-	return r.run(ctx, req, g)
-}
-
 // Lock implements [runners.Runner]: a script has no packages.
 func (r *Runner) Lock(context.Context, runners.Request) (*runners.Locked, error) {
 	return nil, errors.New("a bash script has no packages; its commands are built in")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
@@ -27,7 +28,8 @@ func (j *job) outcome(ctx context.Context, status kernel.Status, failure error) 
 	case errors.Is(failure, kernel.ErrMemory):
 		exceeded(runners.OutOfMemory)
 	case failure != nil:
-		end(runners.Crashed, &runners.Error{Type: "Crash", Message: "the " + j.what() + " failed: " + firstLine(failure)})
+		line, _, _ := strings.Cut(failure.Error(), "\n")
+		end(runners.Crashed, &runners.Error{Type: "Crash", Message: "the " + j.what() + " failed: " + line})
 	case errors.Is(context.Cause(ctx), errTime):
 		exceeded(runners.TimedOut)
 	case ctx.Err() != nil:
@@ -57,14 +59,4 @@ func (j *job) what() string {
 		return "program"
 	}
 	return "shell"
-}
-
-func firstLine(err error) string {
-	text := err.Error()
-	for i := range len(text) {
-		if text[i] == '\n' {
-			return text[:i]
-		}
-	}
-	return text
 }

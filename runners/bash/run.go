@@ -55,10 +55,11 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	if req.Language != runners.Bash {
 		return nil, runners.BadArgument("language", "is %q, which bash does not run: use bash.", req.Language)
 	}
-	return r.run(ctx, req, nil)
+	return r.RunGuest(ctx, req, nil)
 }
 
-func (r *Runner) run(ctx context.Context, req runners.Request, g *Guest) (*runners.Outcome, error) {
+// RunGuest is Run for a program of another language; a nil guest is a script.
+func (r *Runner) RunGuest(ctx context.Context, req runners.Request, g *Guest) (*runners.Outcome, error) {
 	if err := req.Check(); err != nil {
 		return nil, err
 	}
@@ -258,7 +259,7 @@ func (j *job) fill() (*runners.Outcome, error) {
 			}
 		}
 	}
-	for _, f := range append(j.req.Files[:len(j.req.Files):len(j.req.Files)], j.own) {
+	for _, f := range append(slices.Clip(j.req.Files), j.own) {
 		if j.projectHas(f) {
 			continue
 		}

@@ -34,8 +34,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 	ctx, release := r.Config.Cache.Hold(ctx)
 	defer release()
 	if err := r.install(ctx, j); err != nil {
-		o, err := unavailable(err)
-		return j.finish(ctx, o, err)
+		return j.finish(ctx, err)
 	}
 	return r.attempt(ctx, j)
 }
@@ -46,8 +45,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 	defer func() { r.leases.Fill(j.key) }()
 	if j.ready.Dir != "" && !r.installer.Complete(j.ready) { // another process has removed some of it
 		if err := r.install(ctx, j); err != nil {
-			o, err := unavailable(err)
-			return j.finish(ctx, o, err)
+			return j.finish(ctx, err)
 		}
 	}
 	for {
@@ -66,8 +64,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 		}
 		r.Log.Info("a program that cannot be loaded is loaded again", zap.String("remedy", m.name), zap.String("error", o.Error.Message))
 		if err := m.change(ctx, r, j, o); err != nil {
-			o, err := unavailable(err)
-			return j.finish(ctx, o, err)
+			return j.finish(ctx, err)
 		}
 	}
 }
@@ -76,7 +73,7 @@ func (r *Runner) attempt(ctx context.Context, j *job) (*runners.Outcome, error) 
 func (r *Runner) conclude(j *job, end *ending.Ending, o *runners.Outcome) {
 	end.Release(o)
 	o.Packages, o.Usage = append(o.Packages, j.ready.Installed...), end.Used
-	r.reached(o, j.net, end.Report.Refused())
+	r.reached(o, j.net, end.Report.Refused)
 	j.placed(o)
 	j.explain(o)
 	switch {
@@ -121,20 +118,12 @@ func (r *Runner) link(j *job) {
 	}
 }
 
-// unavailable returns the Outcome for a *runners.NotInstalledError, or err.
-func unavailable(err error) (*runners.Outcome, error) {
+// finish returns the outcome of a run whose program did not start, by why it did not.
+func (j *job) finish(ctx context.Context, err error) (*runners.Outcome, error) {
+	o := runners.CancelledOutcome()
 	if missing, ok := errors.AsType[*runners.NotInstalledError](err); ok {
-		return missing.Outcome(), nil
-	}
-	return nil, err
-}
-
-// finish returns the outcome of a run whose program did not start.
-func (j *job) finish(ctx context.Context, o *runners.Outcome, err error) (*runners.Outcome, error) {
-	switch {
-	case err != nil && ctx.Err() != nil:
-		o = runners.CancelledOutcome()
-	case err != nil:
+		o = missing.Outcome()
+	} else if ctx.Err() == nil {
 		return nil, err
 	}
 	o.Usage.PrepareMS = time.Since(j.begun).Milliseconds()

@@ -96,8 +96,7 @@ type continuing struct {
 
 func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	if err := s.prepare(ctx); err != nil {
-		o, err := unavailable(err)
-		return s.finish(ctx, o, err)
+		return s.finish(ctx, err)
 	}
 	defer func() { s.Runner.leases.Fill(s.job.key) }()
 	if s.k != nil && !s.fits() {
@@ -132,7 +131,7 @@ func (s *continuing) run(ctx context.Context) (*runners.Outcome, error) {
 	o := end.Outcome()
 	end.Release(o)
 	o.Packages, o.Usage = append(o.Packages, s.ready.Installed...), end.Used
-	s.Runner.reached(o, s.net, end.Report.Refused())
+	s.Runner.reached(o, s.net, end.Report.Refused)
 	s.placed(o)
 	s.job.explain(o)
 	return o, s.keep(end, o.Status == runners.Succeeded, left.All)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -92,7 +93,7 @@ func fill(work string, layout *project.Layout, req runners.Request, own runners.
 			return nil, err
 		}
 	}
-	if err := d.Write(append(req.Files[:len(req.Files):len(req.Files)], own)...); err != nil {
+	if err := d.Write(append(slices.Clip(req.Files), own)...); err != nil {
 		return nil, err
 	}
 	return layout.Place(root)

@@ -158,12 +158,7 @@ func (s *sources) imports(modules []pyodide.Import) bool {
 // it is on sys.path.
 func (s *sources) hasModules(dir string) bool {
 	list, _ := s.view.ReadDir(dir) // none if there is none
-	for _, e := range list {
-		if path.Ext(e.Name()) == ".py" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, func(e fs.DirEntry) bool { return path.Ext(e.Name()) == ".py" })
 }
 
 // tests adds what pytest reads for a program that may be one of its tests: conftest.py beside
@@ -194,7 +189,7 @@ func (j *job) analyzeProject(ctx context.Context, source pyodide.Source) (*pyodi
 		j.path = s.tests()
 	}
 	for {
-		source.Files = append(given[:len(given):len(given)], s.files...)
+		source.Files = append(slices.Clip(given), s.files...)
 		found, err := j.engine.rt.Analyze(ctx, source)
 		if err != nil || !s.imports(found.Imports) {
 			j.sources = s.files

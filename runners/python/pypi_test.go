@@ -212,7 +212,7 @@ func TestRegistryOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.fetch = fetch.New(c, fetch.Options{Offline: offline, HTTP: &http.Client{Transport: counted}})
+		r.fetch = fetch.New(c, fetch.Options{Offline: offline, Transport: counted})
 		o, err := r.Run(context.Background(), runners.Request{Language: runners.Python, Code: code})
 		if err != nil {
 			t.Fatal(err)

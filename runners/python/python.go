@@ -38,6 +38,7 @@
 package python
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -190,9 +191,7 @@ func New(c Config) (*Runner, error) {
 	if c.Host == nil {
 		r.cfg.CacheRoot = c.Cache.Root()
 	}
-	if r.log == nil {
-		r.log = zap.NewNop()
-	}
+	r.log = cmp.Or(r.log, zap.NewNop())
 	r.sessions = newSessions(r.log)
 	r.bin = sync.OnceValues(func() (fs.FS, error) { return process.Bin(c.Guests) })
 	r.machineFiles = sync.OnceValues(r.newFiles)

@@ -2,6 +2,7 @@ package runnertest
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -193,9 +194,7 @@ func (c *Case) Request(l runners.Language) runners.Request {
 		if req.Packages == nil {
 			req.Packages = c.Packages[s]
 		}
-		if req.Filename == "" {
-			req.Filename = c.Filename[s]
-		}
+		req.Filename = cmp.Or(req.Filename, c.Filename[s])
 	}
 	if args := strings.TrimSuffix(c.sections["args"], "\n"); args != "" {
 		req.Args = strings.Split(unescape(args), "\n")

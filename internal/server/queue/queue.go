@@ -56,15 +56,11 @@ func New(places int, shared bool) *Queue {
 	return &Queue{all: places, places: places, shared: shared && places > 1, clients: map[string]*queued{}}
 }
 
-// Load returns how many calls have a place, and how many wait for one: all of
-// them, and those of a client.
-func (q *Queue) Load(client string) (running, waiting, ownRunning, ownWaiting int) {
+// Load returns how many calls have a place, and how many wait for one.
+func (q *Queue) Load() (running, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if c := q.clients[client]; c != nil {
-		ownRunning, ownWaiting = c.runs(), c.waits()
-	}
-	return q.total.runs(), q.total.waits(), ownRunning, ownWaiting
+	return q.total.runs(), q.total.waits()
 }
 
 // Acquire waits for a place, which a call that was cancelled does not get. A call is long

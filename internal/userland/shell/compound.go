@@ -270,7 +270,7 @@ func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 		}
 		pat, err := sh.ex.Compile(text, sh.opts.Extglob)
 		if err != nil {
-			sh.discard(err)
+			sh.Discard(err)
 			return false
 		}
 		if pat.Match(sh.ctx, s, sh.opts.Nocasematch) {

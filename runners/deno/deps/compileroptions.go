@@ -1,13 +1,13 @@
 package deps
 
 import (
-	"encoding/json"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"coderunner/internal/lazyregexp"
+	"coderunner/runners"
 	"coderunner/runners/deno/jsparse"
 )
 
@@ -52,11 +52,7 @@ func (p *Project) config() []byte {
 	if len(p.options) == 0 {
 		return nil
 	}
-	b, err := json.Marshal(map[string]any{"compilerOptions": p.options})
-	if err != nil {
-		panic(err) // strings and booleans always marshal
-	}
-	return b
+	return runners.JSON(map[string]any{"compilerOptions": p.options})
 }
 
 // compile chooses the options that the modules need and the configuration does

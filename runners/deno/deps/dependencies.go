@@ -1,10 +1,11 @@
 package deps
 
 import (
-	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
+
+	"coderunner/runners"
 )
 
 // Dependencies are what a run needs: the import map and what must be fetched.
@@ -171,12 +172,8 @@ func (d *Dependencies) Specifiers() []string {
 // quoted returns the specifier as a literal, and reports whether it is a JSON
 // module, which needs an import attribute.
 func (t Target) quoted() (specifier string, isJSON bool) {
-	b, err := json.Marshal(t.Specifier)
-	if err != nil {
-		panic(err) // strings always marshal
-	}
 	u, err := url.Parse(t.Specifier)
-	return string(b), err == nil && strings.HasPrefix(u.Scheme, "http") && strings.HasSuffix(u.Path, ".json")
+	return string(runners.JSON(t.Specifier)), err == nil && strings.HasPrefix(u.Scheme, "http") && strings.HasSuffix(u.Path, ".json")
 }
 
 // Loader returns a program that loads all targets one after the other. It ignores

@@ -1,13 +1,14 @@
 package deps
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
+
+	"coderunner/runners"
 )
 
 // importMap maps the names that a program imports to addresses. Those that begin
@@ -22,13 +23,7 @@ type importMap struct {
 const Work = "./work/"
 
 // JSON returns the map as Deno reads it.
-func (m importMap) JSON() []byte {
-	b, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // maps of strings always marshal
-	}
-	return b
-}
+func (m importMap) JSON() []byte { return runners.JSON(m) }
 
 // scopeOf returns the scope of the files below a directory; "" is every file.
 func scopeOf(dir string) string {
@@ -200,9 +195,5 @@ const throwing = "data:text/javascript,throw%20Object.assign(new%20TypeError("
 
 // thrower returns the address of a module that throws the message.
 func thrower(message string) string {
-	quoted, err := json.Marshal(message)
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	return throwing + url.PathEscape(string(quoted)) + `),{code:"ERR_MODULE_NOT_FOUND"})`
+	return throwing + url.PathEscape(string(runners.JSON(message))) + `),{code:"ERR_MODULE_NOT_FOUND"})`
 }

@@ -27,7 +27,8 @@ const (
 	notListed   = ", which is not among the packages it lists"
 )
 
-func contains(text string, parts []string) bool {
+// HasAny reports whether a text has one of some parts.
+func HasAny(text string, parts []string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
@@ -98,7 +99,7 @@ func Reason(t Target, message string, offline bool) string {
 	}
 	text := FirstError(message)
 	switch {
-	case offline && (Unreachable(message) || strings.Contains(message, "ailed")), contains(message, uncached):
+	case offline && (Unreachable(message) || strings.Contains(message, "ailed")), HasAny(message, uncached):
 		return "not in the cache, and nothing is fetched offline" + instead(t)
 	case Unreachable(message):
 		if scheme.FindString(t.Specifier) == "https:" {
@@ -167,4 +168,4 @@ func FirstError(message string) string {
 }
 
 // Unreachable reports whether a message is about the connection to a registry.
-func Unreachable(message string) bool { return contains(message, unreachable) }
+func Unreachable(message string) bool { return HasAny(message, unreachable) }

@@ -9,6 +9,7 @@ import (
 	"coderunner/internal/lazyregexp"
 	osprocess "coderunner/internal/process"
 	"coderunner/runners"
+	"coderunner/runners/deno/deps"
 	"coderunner/runners/deno/process"
 )
 
@@ -68,7 +69,7 @@ func (e *Ending) died(stderr string, fail fails) string {
 		size, _, _ = strings.Cut(size, " ")
 		fail(runners.Failed, "RangeError", "the program made an array or a string with more elements than V8 allows (%s)", size)
 		return own
-	case contains(strings.ToLower(words), outOfMemory) && (genuine || e.Filled):
+	case deps.HasAny(strings.ToLower(words), outOfMemory) && (genuine || e.Filled):
 		e.noMemory(fail)
 		return own
 	}

@@ -11,7 +11,6 @@ package ending
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -168,11 +167,7 @@ var (
 )
 
 // has reports whether the program's text has one of some parts.
-func (e *Ending) has(parts []string) bool { return contains(e.Program.Source, parts) }
-
-func contains(text string, parts []string) bool {
-	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
-}
+func (e *Ending) has(parts []string) bool { return deps.HasAny(e.Program.Source, parts) }
 
 // exitsUnsettled reports whether the program's value is a promise that has not settled
 // in a program that ends itself, as main() does whose last line is process.exit(0), or
@@ -209,7 +204,7 @@ func (e *Ending) failed(o *runners.Outcome, fail fails) string {
 			t.stack = head + frames + t.stack[len(head):] // as Deno passes it on, it has none
 		}
 		o.Error = e.explain(t)
-		if contains(t.message, unallocated) || t.code == "Z_MEM_ERROR" {
+		if deps.HasAny(t.message, unallocated) || t.code == "Z_MEM_ERROR" {
 			if e.Filled {
 				o.Status = runners.OutOfMemory
 			}
@@ -225,7 +220,7 @@ func (e *Ending) failed(o *runners.Outcome, fail fails) string {
 		o.Error = e.explain(uncaughtError(strings.TrimPrefix(strings.TrimPrefix(head, "Uncaught "), "(in promise) "), "\n"+rest))
 	case strings.Contains(o.Stderr, panicked):
 		// A program can print that, too; Deno has no separate exit code for it.
-		if i := lastWords.FindStringIndex(o.Stderr); i != nil && e.Filled && contains(strings.ToLower(o.Stderr[i[0]:]), outOfMemory) {
+		if i := lastWords.FindStringIndex(o.Stderr); i != nil && e.Filled && deps.HasAny(strings.ToLower(o.Stderr[i[0]:]), outOfMemory) {
 			e.noMemory(fail)
 			return strings.TrimRight(o.Stderr[:i[0]], "\n")
 		}

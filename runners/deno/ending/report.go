@@ -28,7 +28,7 @@ type Report struct {
 	shown   *runners.Displays
 	served  bool     // it listened where only it reaches itself
 	lonely  bool     // it still does, and has not called its servers
-	refused []string // destinations, HOST or HOST:PORT, that Deno refused
+	Refused []string // destinations, HOST or HOST:PORT, that Deno refused
 	silent  bool     // a prompt() of its found no line
 	asks    bool     // a question of its waits for a line that stdin does not have
 	broken  error    // the bootstrap did not write it
@@ -55,7 +55,7 @@ const (
 	maxLong  = 3*20000 + 3
 	maxShown = 3 * 11 << 20
 	maxQuery = 5 << 20
-	// maxRefused bounds report.refused.
+	// maxRefused bounds Report.Refused.
 	maxRefused = 20
 	// maxReport bounds all of a report. A program may have many errors that its
 	// own listeners handle.
@@ -166,8 +166,8 @@ func (rep *Report) add(kind byte, fields []string) error {
 	case 's':
 		rep.served, rep.lonely = true, fields[0] != ""
 	case 'n':
-		if len(rep.refused) < maxRefused {
-			rep.refused = append(rep.refused, strings.ToValidUTF8(fields[0], ""))
+		if len(rep.Refused) < maxRefused {
+			rep.Refused = append(rep.Refused, strings.ToValidUTF8(fields[0], ""))
 		}
 	case 'q':
 		rep.silent, rep.asks = rep.silent || fields[0] == "0", rep.asks || fields[0] != "0"
@@ -231,9 +231,6 @@ func ReadReportFile(name string, room int64) Report {
 
 // Over reports whether the program said that it was over.
 func (rep *Report) Over() bool { return rep.exit != nil }
-
-// Refused returns the destinations, HOST or HOST:PORT, that Deno refused.
-func (rep *Report) Refused() []string { return rep.refused }
 
 // Variables returns the variables of a session, at most runners.MaxVariables, and how many
 // more there are.

@@ -90,12 +90,10 @@ func (m Module) linked(program *jsparse.Program, specifier string, typed bool) *
 
 // shows reports whether the text of a CommonJS module shows Deno that it exports a name.
 func (m Module) shows(name string) bool {
-	for _, form := range []string{"exports.NAME=", "exports.NAME =", `exports, "NAME"`, `exports,"NAME"`, `exports, 'NAME'`} {
-		if bytes.Contains(m.text, []byte(strings.Replace(form, "NAME", name, 1))) {
-			return true
-		}
-	}
-	return false
+	forms := []string{"exports.NAME=", "exports.NAME =", `exports, "NAME"`, `exports,"NAME"`, `exports, 'NAME'`}
+	return slices.ContainsFunc(forms, func(form string) bool {
+		return bytes.Contains(m.text, []byte(strings.Replace(form, "NAME", name, 1)))
+	})
 }
 
 // hasDefault reports whether an ES module may have a default export.
@@ -223,9 +221,7 @@ func entry(dir, path string) (name string, ok bool) {
 		name, ok = npm.Exported(about.Exports, "."+path)
 		return filepath.Join(dir, name), ok && filepath.IsLocal(name)
 	}
-	if path == "" {
-		path = "/" + cmp.Or(about.Main, "index.js")
-	}
+	path = cmp.Or(path, "/"+cmp.Or(about.Main, "index.js"))
 	name = filepath.Join(dir, filepath.FromSlash(path))
 	return name + ending(name, path), strings.HasPrefix(name, dir)
 }

@@ -9,9 +9,6 @@ package install
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -98,15 +95,10 @@ func notInstalled(failures []deps.Failure) error {
 // key returns a digest of everything that decides what is prepared.
 func (i *Installation) key() string {
 	d := i.deps
-	b, err := json.Marshal([]any{
+	return runners.SHA256(runners.JSON([]any{
 		12, i.Version, fetch.WithoutUser(i.Config.NPMRegistry), i.Config.JSRURL, process.ImportFlags(i.Config.Policy, i.Config.JSRURL),
 		d.Map, d.Module(), string(d.Config), string(d.Lock), d.Overrides, i.instead,
-	})
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	}))
 }
 
 // once installs all dependencies. The error is a *deps.FailedError when some

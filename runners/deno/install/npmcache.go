@@ -77,11 +77,7 @@ func writeUses(dir string, dirs, older []string) error {
 	for _, packageDir := range dirs {
 		ReadUses(&u, packageDir)
 	}
-	b, err := json.Marshal(u)
-	if err != nil {
-		panic(err) // booleans always marshal
-	}
-	if err := os.WriteFile(filepath.Join(dir, process.UsesName), b, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, process.UsesName), runners.JSON(u), 0o600); err != nil {
 		return fmt.Errorf("prepare packages: %w", err)
 	}
 	return nil
@@ -100,10 +96,7 @@ func PackagePath(name string) string {
 
 // RegistryDir returns where Deno keeps the registry's packages, "" if unknown.
 func (t *Installer) RegistryDir() string {
-	registry := t.Config.NPMRegistry
-	if registry == "" {
-		registry = versions.NPMRegistry
-	}
+	registry := cmp.Or(t.Config.NPMRegistry, versions.NPMRegistry)
 	u, err := url.Parse(registry)
 	if err != nil || u.Hostname() == "" {
 		return ""

@@ -3,8 +3,6 @@ package install
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -102,9 +100,8 @@ func (i *Installation) load(dir string) (*Prepared, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare packages: %w", err)
 	}
-	set := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s", text, i.deps.Module(), lock.Text))
 	p := &Prepared{Installed: lock.Packages(), Packages: &process.Packages{
-		Dir: dir, Set: hex.EncodeToString(set[:]), Locked: lock.Text != nil,
+		Dir: dir, Set: runners.SHA256(fmt.Appendf(nil, "%s\n%s\n%s", text, i.deps.Module(), lock.Text)), Locked: lock.Text != nil,
 		Remote: len(lock.Remote)+len(lock.JSR) > 0, NPM: len(lock.NPM) > 0,
 		MapsFiles: bytes.Contains(text, []byte(`"`+deps.Work)), Config: i.deps.Config != nil,
 	}}

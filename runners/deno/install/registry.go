@@ -32,11 +32,7 @@ func (i *Installation) override(dir string) error {
 	for name, version := range i.deps.Overrides {
 		all[name] = version
 	}
-	b, err := json.Marshal(map[string]any{"overrides": all})
-	if err != nil {
-		panic(err) // maps of strings always marshal
-	}
-	files := map[string][]byte{exports.Manifest: b}
+	files := map[string][]byte{exports.Manifest: runners.JSON(map[string]any{"overrides": all})}
 	if i.deps.Config == nil {
 		files[process.ConfigName] = []byte("{}") // without one Deno does not read the manifest
 	}
@@ -101,12 +97,9 @@ func (i *Installation) withoutOptional(file, name string) (changed bool) {
 	if !changed {
 		return false
 	}
-	if b, err = json.Marshal(about); err != nil {
-		panic(err) // what was decoded always marshals
-	}
 	temp := fmt.Sprintf("%s.%d", file, os.Getpid())
 	defer os.Remove(temp)
-	return os.WriteFile(temp, b, 0o600) == nil && os.Rename(temp, file) == nil
+	return os.WriteFile(temp, runners.JSON(about), 0o600) == nil && os.Rename(temp, file) == nil
 }
 
 // unmet reports whether no version of a package is in a range, by what Deno's cache has of it.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,9 +86,7 @@ func older(version, than string) bool {
 func NewTool(cfg Config) (*Tool, error) {
 	t := &Tool{Config: cfg, Log: cfg.Log, Version: versions.DenoVersion, DenoDir: cfg.Cache.Path("deno"),
 		Fetch: fetch.New(cfg.Cache, fetch.Options{Offline: cfg.Offline})}
-	if t.Log == nil {
-		t.Log = zap.NewNop()
-	}
+	t.Log = cmp.Or(t.Log, zap.NewNop())
 	var err error
 	if cfg.Binary != "" {
 		t.Named, t.Version, err = CheckBinary(cfg.Binary)

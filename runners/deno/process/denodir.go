@@ -73,7 +73,7 @@ func closeStorage(dir string) error {
 
 // genIn returns where a DENO_DIR has the compiled TypeScript of a directory.
 func genIn(denoDir, dir string) string {
-	return filepath.Join(denoDir, "gen", "file", trimVolume(dir))
+	return filepath.Join(denoDir, "gen", "file", strings.ReplaceAll(dir, ":", "")) // of a volume
 }
 
 // GenDir returns genIn for the shared DENO_DIR.
@@ -119,5 +119,3 @@ func TrimCaches(dir string) {
 		}
 	}
 }
-
-func trimVolume(name string) string { return strings.ReplaceAll(name, ":", "") }

@@ -15,9 +15,6 @@ package process
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -159,12 +156,7 @@ func (l *Launcher) CodeKey(v Variant) string {
 	if !v.Ready.NPM && !v.Ready.Remote {
 		return ""
 	}
-	b, err := json.Marshal([]any{1, l.Version, l.DenoDir, heapFlag(v.Memory), v.Ready.Set})
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
+	return runners.SHA256(runners.JSON([]any{1, l.Version, l.DenoDir, heapFlag(v.Memory), v.Ready.Set}))
 }
 
 // Databases returns the directory with the databases for a variant, "" if there are

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -181,11 +180,8 @@ func (in *Instance) configure() error {
 
 // WriteFrame writes v as JSON after its length in eight hexadecimal digits.
 func WriteFrame(w io.Writer, v any) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // strings and numbers always marshal
-	}
-	_, err = fmt.Fprintf(w, "%08x%s", len(b), b)
+	b := runners.JSON(v)
+	_, err := fmt.Fprintf(w, "%08x%s", len(b), b)
 	return err
 }
 

@@ -3,7 +3,6 @@ package process
 import (
 	"net/netip"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -165,10 +164,6 @@ func HostPort(raw string) string {
 
 // grants reports whether a policy has anything to read or write in, below or above a directory.
 func grants(p runners.Policy, dir string) bool {
-	below := func(name, dir string) bool {
-		rel, err := filepath.Rel(dir, name)
-		return err == nil && filepath.IsLocal(rel)
-	}
-	related := func(name string) bool { return below(name, dir) || below(dir, name) }
+	related := func(name string) bool { return runners.Within(dir, name) || runners.Within(name, dir) }
 	return p.Read.All || p.Write.All || slices.ContainsFunc(slices.Concat(p.Read.List, p.Write.List), related)
 }

@@ -8,6 +8,7 @@ package program
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -224,11 +225,7 @@ func (a *Analysis) Kind() string {
 
 // programs returns the program and its files.
 func (a *Analysis) programs() []*jsparse.Program {
-	all := []*jsparse.Program{a.Program}
-	for _, p := range a.Parsed {
-		all = append(all, p)
-	}
-	return all
+	return slices.AppendSeq([]*jsparse.Program{a.Program}, maps.Values(a.Parsed))
 }
 
 // Modules returns the modules of Node that the program and its files import.

@@ -120,17 +120,11 @@ var system = []string{"/proc", "/sys", "/dev"}
 
 // reads reports whether programs may see the host's file.
 func (h *Dirs) reads(host string) bool {
-	return !slices.ContainsFunc(system, func(s string) bool { return within(s, host) }) && h.policy.CanRead(host)
+	return !slices.ContainsFunc(system, func(s string) bool { return runners.Within(s, host) }) && h.policy.CanRead(host)
 }
 
 func (h *Dirs) writes(host string) bool {
-	return h.policy.CanWrite(host) && (h.cache == "" || !within(h.cache, host))
-}
-
-// within reports whether name is directory or in it.
-func within(directory, name string) bool {
-	rel, err := filepath.Rel(directory, name)
-	return err == nil && filepath.IsLocal(rel)
+	return h.policy.CanWrite(host) && (h.cache == "" || !runners.Within(h.cache, host))
 }
 
 // rules returns the policy's rules for one tree.
@@ -138,7 +132,7 @@ func (h *Dirs) rules(t tree) pyodide.HostDirRules {
 	host := func(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
 	real := func(name string) string { return filepath.Join(t.real, filepath.FromSlash(name)) }
 	in := func(list []string, name string) bool {
-		return slices.ContainsFunc(list, func(d string) bool { return within(d, name) })
+		return slices.ContainsFunc(list, func(d string) bool { return runners.Within(d, name) })
 	}
 	read := slices.Concat(h.policy.DenyRead.List, h.policy.IgnoreRead.List)
 	write := slices.Clone(h.policy.DenyWrite.List)
@@ -151,7 +145,7 @@ func (h *Dirs) rules(t tree) pyodide.HostDirRules {
 		Write: func(name string) bool { return h.writes(host(name)) && !in(write, real(name)) },
 		Holds: func(name string) bool {
 			return slices.ContainsFunc(denied, func(d string) bool {
-				return within(host(name), d) || within(real(name), d)
+				return runners.Within(host(name), d) || runners.Within(real(name), d)
 			})
 		},
 		DenyRead: read, DenyWrite: write,

@@ -1,10 +1,7 @@
 package resolver
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +9,7 @@ import (
 
 	"github.com/google/renameio/v2/maybe"
 
+	"coderunner/cache"
 	"coderunner/internal/fetch"
 	"coderunner/internal/versions"
 	"coderunner/runners"
@@ -78,15 +76,11 @@ func pinned(reqs []requirement.Requirement, packages []pin) bool {
 // key returns a digest of a request and of all that its answer depends on, except
 // the index's contents.
 func (r *Resolver) key(req Request) string {
-	b, err := json.Marshal([]any{
+	return runners.SHA256(runners.JSON([]any{
 		answerFormat, requirement.Key(req.Requirements), requirement.Key(req.Optional), requirement.Key(req.Constraints), req.Locked, req.Alone,
 		req.wheelsOnly, fetch.WithoutUser(r.index.String()), fetch.WithoutUser(r.base.String()), r.lock.Digest,
 		versions.PyodideVersion,
-	})
-	if err != nil {
-		panic(err) // strings only
-	}
-	return fmt.Sprintf("%x", sha256.Sum256(b))
+	}))
 }
 
 func (r *Resolver) answerPath(key string) string {
@@ -96,17 +90,9 @@ func (r *Resolver) answerPath(key string) string {
 // recall returns the remembered answer, or nil. A missing or damaged file is not an
 // error: the request is resolved again.
 func (r *Resolver) recall(key string) *answer {
-	path := r.answerPath(key)
-	if info, err := os.Stat(path); err != nil || info.Size() > maxAnswer {
-		return nil
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	sum, text, _ := bytes.Cut(b, []byte("\n"))
+	text, err := cache.ReadSummed(r.answerPath(key), maxAnswer)
 	var a answer
-	if string(sum) != answerSum(text) || json.Unmarshal(text, &a) != nil || a.Format != answerFormat {
+	if err != nil || json.Unmarshal(text, &a) != nil || a.Format != answerFormat {
 		return nil
 	}
 	return &a
@@ -145,10 +131,6 @@ func (r *Resolver) recallLocked(req Request) *answer {
 	return a
 }
 
-// answerSum returns the first line of an answer's file: a flipped bit could change
-// a version unnoticed.
-func answerSum(text []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(text)) }
-
 // remember stores an answer, replacing an older one atomically. If that fails, the
 // request is resolved again next time.
 func (r *Resolver) remember(key string, a *answer) {
@@ -158,6 +140,6 @@ func (r *Resolver) remember(key string, a *answer) {
 	}
 	path := r.answerPath(key)
 	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
-		_ = maybe.WriteFile(path, append([]byte(answerSum(b)+"\n"), b...), 0o600)
+		_ = maybe.WriteFile(path, cache.Summed(b), 0o600)
 	}
 }

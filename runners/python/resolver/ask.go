@@ -89,15 +89,11 @@ func (s *session) reasons(list []solver.Reason, lockReasons map[string]string) (
 // summary returns the request's name in progress messages.
 func summary(req Request) string {
 	names := map[string]bool{}
-	for _, r := range append(append([]requirement.Requirement(nil), req.Requirements...), req.Optional...) {
+	for _, r := range slices.Concat(req.Requirements, req.Optional) {
 		names[r.Name] = true
 	}
 	if len(names) > 3 {
 		return fmt.Sprintf("%d packages", len(names))
 	}
-	var list []string
-	for name := range maps.Keys(names) {
-		list = append(list, name)
-	}
-	return strings.Join(list, ", ")
+	return strings.Join(slices.Collect(maps.Keys(names)), ", ")
 }

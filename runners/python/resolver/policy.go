@@ -1,6 +1,7 @@
 package resolver
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -28,10 +29,7 @@ func (r *Resolver) Refusal(p runners.Policy) string {
 
 // allowsHost reports whether a policy lets programs reach a URL's host.
 func allowsHost(p runners.Policy, u *url.URL) bool {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	n, err := strconv.ParseUint(port, 10, 16)
 	return err == nil && p.Network().AllowsHost(u.Hostname(), uint16(n))
 }

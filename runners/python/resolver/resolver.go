@@ -37,6 +37,7 @@
 package resolver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,9 +144,7 @@ func New(c Config) (*Resolver, error) {
 // registry parses a configured URL. Its error does not repeat the URL, which
 // may hold a password.
 func registry(variable, value, preset string) (*url.URL, error) {
-	if value == "" {
-		value = preset
-	}
+	value = cmp.Or(value, preset)
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "file" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("%s is not an http, https or file URL", variable)
@@ -157,13 +156,13 @@ func registry(variable, value, preset string) (*url.URL, error) {
 	return u, nil
 }
 
-// Request is a set of requirements to prepare.
+// Request is a set of requirements to prepare. As JSON, it is what a worker asks of its server.
 type Request struct {
 	Requirements []requirement.Requirement
 	Optional     []requirement.Requirement // left out if they cannot be installed
 	Constraints  []requirement.Requirement // for packages that are installed anyway
 	Alone        bool                      // without the packages' dependencies
-	Progress     runners.ProgressFunc
+	Progress     runners.ProgressFunc      `json:"-"`
 
 	Locked *Locked // if not nil, nothing else is taken
 

@@ -59,11 +59,6 @@ func ParseName(filename string) (Name, error) {
 // Normalize returns a project's name as indexes write it (PEP 503).
 func Normalize(name string) string { return pypi.CanonPackageName(name) }
 
-// is reports whether project and version, spelled in any way, are the name's.
-func (n Name) is(project, version string) bool {
-	return Normalize(project) == n.Project && SameVersion(version, n.Version)
-}
-
 // SameVersion compares two spellings of a version (PEP 440).
 func SameVersion(a, b string) bool { return a == b || CanonVersion(a) == CanonVersion(b) }
 

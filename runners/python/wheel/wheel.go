@@ -127,7 +127,7 @@ func (w *Wheel) distInfo() (string, error) {
 		return "", fmt.Errorf("it has no .dist-info directory")
 	}
 	project, version, ok := strings.Cut(strings.TrimSuffix(found, ".dist-info"), "-")
-	if !ok || !w.Name.is(project, version) {
+	if !ok || Normalize(project) != w.Name.Project || !SameVersion(version, w.Name.Version) {
 		return "", fmt.Errorf("its directory %q is not of %s %s", found, w.Name.Project, w.Name.Version)
 	}
 	return found, nil
