@@ -104,6 +104,9 @@ type Code struct {
 
 func (c *Code) close() error {
 	ctx := context.Background()
+	if s := c.begun.spare.Swap(nil); s != nil {
+		s.close()
+	}
 	if i := c.begun.image.Load(); i != nil {
 		_ = i.file.Close() // it was only read
 	}
