@@ -54,7 +54,7 @@ type saved struct {
 type begun struct {
 	image atomic.Pointer[image]
 	tried atomic.Bool
-	spare atomic.Pointer[spare]
+	spare atomic.Pointer[Instance] // one that has ended; nil: none
 }
 
 // Begin makes an instance that has begun: boot calls the functions for that, which finds

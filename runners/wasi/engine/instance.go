@@ -250,8 +250,8 @@ func (in *Instance) Close() {
 	}
 	if in.memory != nil {
 		in.k.FS().Unreserve(int64(in.memory.Committed()))
-		if s := (&spare{in.image, in.mod, in.memory}); !s.reset() || !in.code.begun.spare.CompareAndSwap(nil, s) {
-			s.close()
+		if !in.keep() {
+			in.free()
 		}
 	}
 	runtime.KeepAlive(in.code) // a program's is freed with it

@@ -6,68 +6,44 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/pyodide/linmem"
 	"coderunner/pyodide/rewrite"
 )
 
-// spare is the module and the memory of an instance that has ended, for the next one of the
-// same image: instantiating takes longer than a short program. Its memory is the image's.
-type spare struct {
-	image  *image
-	mod    api.Module
-	memory *linmem.Memory
-}
-
-// maxReset bounds the bytes that are copied of an image. Where more was written, it is mapped
-// anew.
-const maxReset = 2 << 20
-
-// reset makes the memory and the globals what the next instance begins with, and reports
-// whether that is all: modules of languages do not change their tables.
-func (s *spare) reset() bool {
-	if s.image == nil || s.memory.Committed() != s.image.Size || s.memory.Refused() {
+// keep makes the module and the memory of an instance that has ended what its image has, for
+// the next one: instantiating takes longer than a short program. It reports false if they are
+// of no use. Modules of languages do not change their tables, so there is nothing else.
+func (in *Instance) keep() bool {
+	if in.image == nil || in.memory.Committed() != in.image.Size || in.memory.Refused() {
 		return false
 	}
-	s.memory.Share(nil)
 	for _, name := range []string{rewrite.FlagGlobal, rewrite.ValueGlobal, rewrite.InterruptGlobal, rewrite.FuelGlobal} {
-		if g, ok := s.mod.ExportedGlobal(name).(api.MutableGlobal); ok {
+		if g, ok := in.mod.ExportedGlobal(name).(api.MutableGlobal); ok {
 			g.Set(0)
 		}
 	}
-	written, err := s.memory.Written()
-	total := uint64(0)
-	for _, r := range written {
-		total += r.Length
-	}
-	if err != nil || total > maxReset {
-		return s.memory.Map(s.image.file, 0, 0, s.image.Size) == nil
-	}
-	for _, r := range written {
-		b, ok := s.mod.Memory().Read(uint32(r.Offset), uint32(r.Length))
-		if _, err := s.image.file.ReadAt(b, int64(r.Offset)); err != nil || !ok {
-			return false
-		}
-	}
-	return true
+	in.memory.Share(nil)
+	return in.memory.Reset(in.image.file) == nil &&
+		in.code.begun.spare.CompareAndSwap(nil, &Instance{image: in.image, mod: in.mod, memory: in.memory})
 }
 
-func (s *spare) close() {
-	if s.mod != nil {
-		_ = s.mod.Close(context.Background()) // it never fails
-	}
-	_ = s.memory.Unmap() // there is nothing to do about it
-}
-
-// reuse makes the instance of a spare, and reports whether there was one.
+// reuse makes the instance of a spare, and reports whether there was one that fits.
 func (in *Instance) reuse() bool {
 	s := in.code.begun.spare.Swap(nil)
 	if s == nil {
 		return false
 	}
 	if !slices.Equal(s.image.Dirs, in.dirs) || !in.k.FS().Reserve(int64(s.image.Size)) {
-		s.close()
+		s.free()
 		return false
 	}
 	in.image, in.mod, in.memory = s.image, s.mod, s.memory
 	return true
+}
+
+// free ends the module and the memory.
+func (in *Instance) free() {
+	if in.mod != nil {
+		_ = in.mod.Close(context.Background()) // it never fails
+	}
+	_ = in.memory.Unmap() // there is nothing to do about it
 }
