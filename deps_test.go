@@ -177,7 +177,7 @@ const imports = `
 	runners/runnertest: internal/sample runners
 	runners/toolbox: runners
 	runners/wasi: internal/machine/kernel internal/machine/memfs runners runners/bash runners/wasi/clang runners/wasi/engine runners/wasi/guest runners/wasi/module runners/wasi/perl runners/wasi/php runners/wasi/quickjs runners/wasi/ruby runners/wasi/sql
-	runners/wasi/clang: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent internal/versions runners runners/wasi/engine runners/wasi/guest
+	runners/wasi/clang: cache internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent internal/versions runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/engine: internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 internal/recent pyodide pyodide/codestore pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners
 	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 runners runners/wasi/engine
 	runners/wasi/module: internal/machine/abi internal/machine/kernel runners runners/wasi/engine runners/wasi/guest

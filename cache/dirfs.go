@@ -11,7 +11,8 @@ import (
 	"coderunner/internal/recent"
 )
 
-// DirFS is [os.DirFS] of a directory that Dir has returned, or of one below, for processes
+// DirFS is [os.DirFS] of a directory that Dir has returned, or of one below, or of the one of
+// what File has returned, for processes
 // that may read the files of trees and list no directories, too: see [ReadDir].
 func DirFS(dir string) fs.FS { return treeFS{os.DirFS(dir).(dirFS), dir} }
 
@@ -56,6 +57,9 @@ func fromManifest(dir string) ([]fs.DirEntry, error) {
 				return entriesOf(dir, dirs[below])
 			}
 		}
+	}
+	if list, err := entriesOf(dir, []string{dataName}); len(list) > 0 { // a file's entry
+		return list, err
 	}
 	return nil, fs.ErrNotExist
 }

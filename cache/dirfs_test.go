@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,6 +57,13 @@ func TestListed(t *testing.T) {
 	})
 	if err != nil || n != 6 {
 		t.Errorf("%d directories, %v", n, err)
+	}
+	file, err := c.File(t.Context(), "test", "file", func(_ context.Context, w io.Writer) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := fromManifest(filepath.Dir(file)); err != nil || len(list) != 1 || list[0].Name() != filepath.Base(file) {
+		t.Errorf("the entry of a file has %v, %v", list, err)
 	}
 	if list, err := fromManifest(t.TempDir()); err == nil {
 		t.Errorf("a directory of no entry has %v", list)

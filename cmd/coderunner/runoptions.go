@@ -56,7 +56,7 @@ func needFile(cmd *cobra.Command, args []string) error {
 var allLanguages = slices.Concat(runners.Languages, runners.GuestLanguages)
 
 // replLanguages are those that repl knows.
-var replLanguages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript, runners.Bash, runners.Ruby, runners.QuickJS, runners.SQL}
+var replLanguages = []runners.Language{runners.Python, runners.TypeScript, runners.JavaScript, runners.Bash, runners.Ruby, runners.PHP, runners.QuickJS, runners.SQL}
 
 // languageCompletions returns the names of languages.
 func languageCompletions(languages []runners.Language) (names []cobra.Completion) {

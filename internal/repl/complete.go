@@ -13,7 +13,7 @@ import (
 // family is the language whose history and words a repl has.
 func family(l runners.Language) string {
 	switch l {
-	case runners.Python, runners.Bash, runners.Ruby, runners.SQL:
+	case runners.Python, runners.Bash, runners.Ruby, runners.PHP, runners.SQL:
 		return string(l)
 	}
 	return javaScript
@@ -36,6 +36,11 @@ func keywords(family string) string {
 	case "ruby":
 		return `alias and begin break case class def defined? do else elsif end ensure false for if in module next nil not or puts raise redo
 		require rescue retry return self super then true undef unless until when while yield`
+	case "php":
+		return `abstract array_filter array_keys array_map as break case catch class clone const continue count default do echo else elseif enum
+		extends final finally fn for foreach function global if implements implode instanceof interface isset json_decode json_encode match
+		namespace new null print_r private protected public readonly require return static strlen switch throw trait true try unset use
+		var_dump while yield`
 	case "sql":
 		return `alter and as asc begin by case commit create delete desc distinct drop else end exists explain from group having in index inner insert
 		into is join left like limit not null on or order pragma primary references rollback select set table union unique update values view where`

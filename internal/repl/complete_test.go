@@ -19,6 +19,7 @@ func TestComplete(t *testing.T) {
 		{runners.Bash, "whi", "while", "window"},
 		{runners.TypeScript, "con", "console", "continent"},
 		{runners.Python, "na", "name", "$name"},
+		{runners.PHP, "forea", "foreach", "forall"},
 	} {
 		p := &repl{Config: Config{Language: c.language}, names: []string{"name"}}
 		list := p.complete(c.word)

@@ -145,8 +145,11 @@ func (r *repl) evaluate(ctx context.Context, code string) error {
 	if status, ok := exits(code); ok {
 		return &Exit{status}
 	}
-	if family(r.Language) == javaScript && isObject(code) {
+	switch {
+	case family(r.Language) == javaScript && isObject(code):
 		code = "(" + strings.TrimSpace(code) + ")"
+	case r.Language == runners.PHP:
+		code = opened(code)
 	}
 	req := runners.Request{Language: r.Language, Code: code, Packages: r.Packages, Limits: r.Limits, Stdout: r.Stdout.Writer, Stderr: r.Stderr.Writer}
 	req.Project, req.Files = r.Project, r.Files

@@ -55,6 +55,23 @@ rescue SyntaxError => e
 end
 `
 
+// wholePHP reports the same of a text of PHP, which eval compiles and leaves at once.
+const wholePHP = `<?php
+try {
+    eval("return;" . stream_get_contents(STDIN));
+} catch (ParseError $e) {
+    echo preg_match("/unexpected end of file|^Unclosed '.'(?! does)/", $e->getMessage()) ? "incomplete" : "";
+}
+`
+
+// opened returns a statement of PHP as the text of a file.
+func opened(code string) string {
+	if strings.HasPrefix(strings.TrimSpace(code), "<?") {
+		return code
+	}
+	return "<?php " + code
+}
+
 // incomplete reports whether a statement goes on.
 func (r *repl) incomplete(ctx context.Context, text string) bool {
 	switch r.Language {
@@ -64,7 +81,7 @@ func (r *repl) incomplete(ctx context.Context, text string) bool {
 		text = strings.TrimSpace(text)
 		return text != "" && !strings.HasPrefix(text, ".") && !strings.HasSuffix(text, ";")
 	}
-	code, ok := map[runners.Language]string{runners.Python: codeop, runners.Ruby: wholeRuby}[r.Language]
+	code, ok := map[runners.Language]string{runners.Python: codeop, runners.Ruby: wholeRuby, runners.PHP: wholePHP}[r.Language]
 	if !ok {
 		return deno.Incomplete(text)
 	}

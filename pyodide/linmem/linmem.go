@@ -180,6 +180,25 @@ func (m *Memory) Map(file *os.File, base int64, offset, length uint64) error {
 	return nil
 }
 
+// Reset makes the memory, of which Map has mapped all, what file has again, by copying what
+// was written to.
+func (m *Memory) Reset(file *os.File) error {
+	written, err := m.Written()
+	if err != nil {
+		return err
+	}
+	for _, r := range written {
+		b, err := m.area.commit(r.Offset+r.Length, r.Offset+r.Length)
+		if err != nil {
+			return err
+		}
+		if _, err := file.ReadAt(b[r.Offset:], int64(r.Offset)); err != nil {
+			return fmt.Errorf("reset linear memory: %w", err)
+		}
+	}
+	return nil
+}
+
 // Written returns the parts of the memory, in whole pages of the host's, that may
 // have been written to since they were committed or mapped, in ascending order.
 // All else is as it was then. Only Linux tells.

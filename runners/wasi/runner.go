@@ -71,7 +71,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 			if r.lang.Ready != nil {
 				r.lang.Ready(ctx, r.guests.Engine, data)
 			}
-			return r.guests.prepare(ctx, r.lang, req.Progress)
+			return r.guests.make(ctx, r.lang, r.lang.Derived, req.Progress)
 		},
 	})
 }

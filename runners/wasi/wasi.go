@@ -96,7 +96,7 @@ func (g *Guests) Lookup(name string) (program kernel.Program, ready func(context
 						l.Ready(ctx, g.Engine, data)
 					}
 				}
-				return g.prepare(ctx, l, nil)
+				return g.make(ctx, l, l.Derived, nil)
 			}, true
 		}
 	}
@@ -117,10 +117,6 @@ func (g *Guests) Prepare(ctx context.Context, name string, progress runners.Prog
 		}
 	}
 	return fmt.Errorf("there is no language with the command %.50q", name)
-}
-
-func (g *Guests) prepare(ctx context.Context, l *guest.Language, progress runners.ProgressFunc) error {
-	return g.make(ctx, l, l.Derived, progress)
 }
 
 func (g *Guests) make(ctx context.Context, l *guest.Language, key string, progress runners.ProgressFunc) error {

@@ -97,9 +97,10 @@ func (b *builder) compile(ctx context.Context, l *line, inputs []input, flags []
 var emulated = []string{"process-clocks", "signal", "getpid", "mman"}
 
 // clang returns a command line of clang. Exceptions, and longjmp, are WebAssembly's in their
-// first form, which package rewrite knows.
+// first form, which package rewrite knows. Loops are vectorized, as gcc's are, also those that
+// add floating-point numbers in their order.
 func clang(cxx bool, args ...string) []string {
-	line := []string{"clang", "--target=" + target, "--sysroot=" + root, "-resource-dir=" + root, "-mllvm", "-wasm-enable-sjlj", "-mllvm", "-wasm-use-legacy-eh=true"}
+	line := []string{"clang", "--target=" + target, "--sysroot=" + root, "-resource-dir=" + root, "-mllvm", "-wasm-enable-sjlj", "-mllvm", "-wasm-use-legacy-eh=true", "-msimd128", "-mllvm", "-force-ordered-reductions=true"}
 	for _, name := range emulated {
 		line = append(line, "-D_WASI_EMULATED_"+strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 	}

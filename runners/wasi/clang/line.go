@@ -82,7 +82,7 @@ func parse(args []string, cxx bool) (*line, error) {
 		if hasPrefix(ignored, a) || a == "-l" && hasPrefix(ignored, a+word) {
 			continue
 		}
-		whole := words(a, word)
+		whole := slices.DeleteFunc([]string{a, word}, func(s string) bool { return s == "" })
 		switch {
 		case a == "-o":
 			l.out = word
@@ -126,13 +126,6 @@ func refusal(a string) error {
 		}
 	}
 	return nil
-}
-
-func words(a, word string) []string {
-	if word == "" {
-		return []string{a}
-	}
-	return []string{a, word}
 }
 
 // library returns what a library of GCC is called here.

@@ -48,7 +48,11 @@ func (b *builder) remembered(ctx context.Context, key string, build func() (*bui
 		return gob.NewEncoder(w).Encode(&k)
 	})
 	if r == nil && failure == nil {
-		if err == nil && read(file, &k) == nil && b.still(k) {
+		var text []byte
+		if err == nil {
+			text, err = os.ReadFile(file)
+		}
+		if err == nil && gob.NewDecoder(bytes.NewReader(text)).Decode(&k) == nil && b.still(k) {
 			r = &built{said: k.Said, made: k.Made}
 		} else {
 			attempt()
@@ -58,15 +62,6 @@ func (b *builder) remembered(ctx context.Context, key string, build func() (*bui
 		memo.Put(key, k)
 	}
 	return r, failure
-}
-
-func read(file string, k *kept) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return gob.NewDecoder(f).Decode(k)
 }
 
 // still reports whether all files are what they were.

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"coderunner/cache"
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
@@ -77,21 +76,10 @@ func (b *builder) precompiled(ctx context.Context, l *line, in []input) string {
 	}
 	dir := root + "/pch" + strings.Join(flags, "")
 	file, err := derive(ctx, b.Engine, b.Code, strings.Join(flags, " "))
-	if err != nil || guest.Mount(b.FS(), dir, "data", entry{os.DirFS(filepath.Dir(file))}) != nil {
+	if err != nil || guest.Mount(b.FS(), dir, "data", cache.DirFS(filepath.Dir(file))) != nil {
 		return ""
 	}
 	return dir + "/data" // as the cache names the file of an entry
-}
-
-// entry is the directory of an entry of the cache, which a worker may open files in, and not list.
-type entry struct{ fs.FS }
-
-func (e entry) ReadDir(string) ([]fs.DirEntry, error) {
-	info, err := fs.Stat(e.FS, "data")
-	if err != nil {
-		return nil, err
-	}
-	return []fs.DirEntry{fs.FileInfoToDirEntry(info)}, nil
 }
 
 // surplus reports whether what clang says may come of what a precompiled header has and the

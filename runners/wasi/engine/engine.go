@@ -104,6 +104,9 @@ type Code struct {
 
 func (c *Code) close() error {
 	ctx := context.Background()
+	if s := c.begun.spare.Swap(nil); s != nil {
+		s.free()
+	}
 	if i := c.begun.image.Load(); i != nil {
 		_ = i.file.Close() // it was only read
 	}
@@ -259,7 +262,7 @@ func (e *Engine) read(ctx context.Context, m *Module, progress runners.ProgressF
 	if err != nil {
 		return nil, err
 	}
-	return exporting(wasm, m.Exports)
+	return wasmbin.Exporting(wasm, m.Exports)
 }
 
 // Close frees the modules. Nothing may run.

@@ -54,6 +54,7 @@ type saved struct {
 type begun struct {
 	image atomic.Pointer[image]
 	tried atomic.Bool
+	spare atomic.Pointer[Instance] // one that has ended; nil: none
 }
 
 // Begin makes an instance that has begun: boot calls the functions for that, which finds
@@ -94,6 +95,9 @@ func Begin(ctx context.Context, k *kernel.Process, c *Code, boot func(in *Instan
 func (in *Instance) restore(i *image) error {
 	if err := in.become(&i.rest); err != nil {
 		return err
+	}
+	if in.image == i {
+		return nil // it is reused
 	}
 	in.image = i
 	return in.memory.Map(i.file, 0, 0, i.Size)

@@ -66,12 +66,14 @@ func instantiate(ctx context.Context, k *kernel.Process, c *Code) (_ *Instance, 
 		return nil, err
 	}
 	in.dirs = in.Dirs()
-	limit := uint64(min(k.FS().Room(), maxMemory))
-	if least := leastMemory(c.compiled); limit < least {
-		return nil, fmt.Errorf("it starts with %d MiB of memory, and %d MiB of the limit are left: %w", least>>20, limit>>20, abi.ENOMEM)
+	if least, room := leastMemory(c.compiled), k.FS().Room(); room < least {
+		return nil, fmt.Errorf("it starts with %d MiB of memory, and %d MiB of the limit are left: %w", least>>20, room>>20, abi.ENOMEM)
 	}
-	if in.memory, err = linmem.New(limit); err != nil {
-		return nil, err
+	reused := in.reuse()
+	if !reused {
+		if in.memory, err = linmem.New(maxMemory); err != nil {
+			return nil, err
+		}
 	}
 	in.memory.Share(func(bytes int64) bool {
 		if bytes < 0 {
@@ -81,10 +83,12 @@ func instantiate(ctx context.Context, k *kernel.Process, c *Code) (_ *Instance, 
 		return k.FS().Reserve(bytes)
 	})
 	in.ctx = context.WithValue(in.Process.Context(ctx), instanceKey{}, in)
-	made := experimental.WithMemoryAllocator(in.ctx, in.memory.Allocator())
-	in.mod, err = c.loader.Runtime().InstantiateModule(made, c.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
-	if err != nil {
-		return nil, err
+	if !reused {
+		made := experimental.WithMemoryAllocator(in.ctx, in.memory.Allocator())
+		in.mod, err = c.loader.Runtime().InstantiateModule(made, c.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+		if err != nil {
+			return nil, err
+		}
 	}
 	in.Mem = hostfn.NewMem(in.mod.Memory())
 	in.Attach(in.Mem)
@@ -95,9 +99,9 @@ func instantiate(ctx context.Context, k *kernel.Process, c *Code) (_ *Instance, 
 }
 
 // leastMemory returns the bytes that a module begins with.
-func leastMemory(c wazero.CompiledModule) (bytes uint64) {
+func leastMemory(c wazero.CompiledModule) (bytes int64) {
 	for _, m := range c.ExportedMemories() {
-		bytes = max(bytes, uint64(m.Min())*linmem.PageSize)
+		bytes = max(bytes, int64(m.Min())*linmem.PageSize)
 	}
 	return max(bytes, linmem.PageSize)
 }
@@ -244,12 +248,11 @@ func (in *Instance) Close() {
 		in.k.AddCPU(in.Busy())
 		in.Process.Close()
 	}
-	if in.mod != nil {
-		_ = in.mod.Close(context.Background()) // it never fails
-	}
 	if in.memory != nil {
 		in.k.FS().Unreserve(int64(in.memory.Committed()))
-		_ = in.memory.Unmap() // there is nothing to do about it
+		if !in.keep() {
+			in.free()
+		}
 	}
 	runtime.KeepAlive(in.code) // a program's is freed with it
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,30 +110,6 @@ func Build(ctx context.Context, dir string) error {
 		s.Stub = append(m.Stub(nil), names(wasm)...)
 	}
 	return codestore.Build(ctx, dir, s)
-}
-
-// exporting returns a module that exports functions of its file, by their numbers there, which
-// have no names.
-func exporting(wasm []byte, functions map[string]uint32) ([]byte, error) {
-	m, err := wasmbin.Parse(wasm)
-	if err != nil {
-		return nil, err
-	}
-	begin := 8 // after magic and version
-	for _, s := range m.Sections {
-		if s.ID == wasmbin.SecExport && len(functions) > 0 {
-			list := wasmbin.AppendU32(nil, uint32(len(m.Exports)+len(functions)))
-			for _, e := range m.Exports {
-				list = wasmbin.AppendExport(list, e.Name, e.Kind, e.Index)
-			}
-			for _, name := range slices.Sorted(maps.Keys(functions)) {
-				list = wasmbin.AppendExport(list, name, wasmbin.KindFunc, functions[name])
-			}
-			return slices.Concat(wasm[:begin], wasmbin.AppendSection(nil, s.ID, list), wasm[s.End:]), nil
-		}
-		begin = s.End
-	}
-	return wasm, nil
 }
 
 // rewritten returns a module as it is compiled.

@@ -195,11 +195,9 @@ func (c *Call) Leave(in *engine.Instance, state []byte, variables []runners.Vari
 		return // the next program goes on with what the last has left
 	}
 	r.Continued.Kept = true
-	for i, v := range variables {
-		if i == runners.MaxVariables {
-			r.Continued.VariablesOmitted = len(variables) - i
-			break
-		}
+	most := min(len(variables), runners.MaxVariables)
+	r.Continued.VariablesOmitted = len(variables) - most
+	for _, v := range variables[:most] {
 		r.Continued.Variables = append(r.Continued.Variables, runners.Variable{Name: runners.Clip(v.Name, runners.MaxVariableText), Type: runners.Clip(v.Type, runners.MaxVariableText)})
 	}
 }

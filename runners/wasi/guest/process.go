@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"coderunner/internal/machine/abi"
@@ -72,12 +73,8 @@ func (s *start) Close() abi.Errno { return abi.OK }
 
 // run runs a command as a child of a process, and waits for it.
 func run(ctx context.Context, p *kernel.Process, output bool, dir, command string, env []string) (status int, printed []byte, errno abi.Errno) {
-	files := map[int]*memfs.File{}
-	for fd := range 3 {
-		if f := p.File(fd); f != nil {
-			files[fd] = f
-		}
-	}
+	files := p.Files()
+	maps.DeleteFunc(files, func(fd int, _ *memfs.File) bool { return fd > 2 })
 	var from, to *memfs.File
 	if output {
 		if from, to, errno = p.FS().Pipe(0); errno != abi.OK {

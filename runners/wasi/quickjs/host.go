@@ -182,9 +182,8 @@ func (v *vm) text(value uint32) (text string) {
 	return text
 }
 
-// value calls a function that returns a value, or throws what ends the program.
-func (v *vm) value(function string, args ...any) uint32 {
-	value := v.Must(function, args...)
+// value returns a value, or throws what ends the program.
+func (v *vm) value(value uint32) uint32 {
 	if v.Must("qjs_is_exception", value) != 0 {
 		v.fail(v.Must("qjs_get_exception"))
 	}
@@ -199,10 +198,4 @@ func (v *vm) apply(helper string, value uint32) uint32 {
 	return v.Must("qjs_call", v.Helpers, undefined, 2, string(args))
 }
 
-func (v *vm) ask(helper string, value uint32) string {
-	answer := v.apply(helper, value)
-	if v.Must("qjs_is_exception", answer) != 0 {
-		v.fail(v.Must("qjs_get_exception"))
-	}
-	return v.text(answer)
-}
+func (v *vm) ask(helper string, value uint32) string { return v.text(v.value(v.apply(helper, value))) }

@@ -133,7 +133,7 @@ func (v *vm) boot(in *engine.Instance) (state []byte) {
 	v.Must("qjs_set_max_stack_size", maxStack)
 	v.Must("qjs_set_module_loader", 1)
 	v.Must("qjs_set_promise_rejection_handler", 1)
-	v.Helpers = v.value("qjs_eval", prelude, len(prelude), "<coderunner>", asScript)
+	v.Helpers = v.value(v.Must("qjs_eval", prelude, len(prelude), "<coderunner>", asScript))
 	v.Helpers = v.apply("host", v.Must("qjs_new_host_function", "host", len("host"), 0))
 	v.Random = v.findRandom(v.ask("random", 0))
 	state, _ = json.Marshal(v.booted) // it never fails
@@ -165,7 +165,7 @@ func (v *vm) main(name, code string) {
 		code = "//" + code
 	}
 	v.ask("again", 0)
-	eval := func(flags int) uint32 { return v.value("qjs_eval", code, len(code), name, flags) }
+	eval := func(flags int) uint32 { return v.value(v.Must("qjs_eval", code, len(code), name, flags)) }
 	flags := mayAwait
 	// It is a module by its name, or since it is no script, as Node decides.
 	if strings.HasSuffix(name, ".mjs") {
