@@ -1,9 +1,11 @@
 package pyodide
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/linmem"
 )
 
@@ -31,3 +33,19 @@ func (r *Runtime) DropInstances() { r.pool.Drop(func(poolKey) bool { return true
 // Endure returns programs that were interrupted softly so much longer before they
 // are stopped for good.
 func (in *Interp) Endure(more time.Duration) { in.patience = more }
+
+// Later sets Config.Later.
+func (r *Runtime) Later() { r.config.Later = true }
+
+// LibraryLayout returns the layout of the machine code of a prepared library.
+func (r *Runtime) LibraryLayout(ctx context.Context, library []byte) (codestore.Layout, error) {
+	file, _, err := r.prepared(ctx, codestore.Digest(library), "", library, false)
+	if err != nil {
+		return codestore.Layout{}, err
+	}
+	stub, unmap, err := OpenStub(file)
+	if err != nil {
+		return codestore.Layout{}, err
+	}
+	return stub.Layout, unmap()
+}
