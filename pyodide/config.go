@@ -52,6 +52,10 @@ type Config struct {
 	// errors for what it lacks are ErrNotPrepared.
 	Prepare func(ctx context.Context, name string, library []byte) error
 
+	// Later leaves the machine code of large libraries as wazero writes it, until
+	// LayOutLibrary: for a process that runs one program, which waits for it.
+	Later bool
+
 	// Progress, if not nil, is called with the progress of Open.
 	Progress func(Progress)
 

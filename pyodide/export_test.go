@@ -1,9 +1,11 @@
 package pyodide
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/linmem"
 )
 
@@ -41,4 +43,20 @@ func (in *Interp) ParkOffsets() (ours, its [3]uint64, err error) {
 	word := func(n uint32) uint64 { v, _ := in.mem.Uint64(at + 8*n); return v }
 	const thread, frame = 3 + 3 + 16, 3 + 3 + 16 + 9 // numbers in front of thread_state and interpreter_frame
 	return [3]uint64{stateFrame, framePrevious, frameOwner + ownerShift/8}, [3]uint64{word(thread + 4), word(frame + 1), word(frame + 5)}, nil
+}
+
+// Later sets Config.Later.
+func (r *Runtime) Later() { r.config.Later = true }
+
+// LibraryLayout returns the layout of the machine code of a prepared library.
+func (r *Runtime) LibraryLayout(ctx context.Context, library []byte) (codestore.Layout, error) {
+	file, _, err := r.prepared(ctx, codestore.Digest(library), "", library, false)
+	if err != nil {
+		return codestore.Layout{}, err
+	}
+	stub, unmap, err := OpenStub(file)
+	if err != nil {
+		return codestore.Layout{}, err
+	}
+	return stub.Layout, unmap()
 }

@@ -21,7 +21,7 @@ import (
 // and keeps the result in the store, so that loading it later takes
 // milliseconds. It may be called for many libraries at once; it ends early
 // when ctx does. name is for progress and errors. Any error but one of the
-// store or of ctx is the reason why the library cannot be loaded.
+// store or of ctx is the reason why the library cannot be loaded. See Config.Later.
 //
 // A library is found again by its contents, whatever its file's name, and by all
 // processes that share the store.
@@ -30,8 +30,39 @@ func (r *compiled) PrepareLibrary(ctx context.Context, name string, library []by
 		return fmt.Errorf("prepare %s: %w", name, errNoStore)
 	}
 	sum := codestore.Digest(library)
-	if _, _, err := r.prepared(ctx, sum, name, r.libraryBuilder(sum, library, libraryBudget(len(library)), false)); err != nil {
+	if _, _, err := r.prepared(ctx, sum, name, library, true); err != nil {
 		return fmt.Errorf("prepare %s: %w", name, err)
+	}
+	return nil
+}
+
+// LayOutLibrary lays out the machine code of a prepared library anew, once, for whoever loads
+// it from then on.
+func (r *compiled) LayOutLibrary(ctx context.Context, library []byte) error {
+	sum := codestore.Digest(library)
+	if !large(library) {
+		return nil
+	}
+	if _, _, err := r.kept(ctx, libraryKey(sum)); !errors.Is(err, ErrNotPrepared) {
+		return err
+	}
+	stub, code, err := r.kept(ctx, firstKey(sum))
+	if err == nil {
+		_, _, err = r.code.Get(ctx, r.config.Store, libraryKinds, libraryKey(sum), func(ctx context.Context, dir string) error {
+			for name, from := range map[string]string{codestore.StubFile: stub, codestore.CodeFile: code} {
+				b, err := os.ReadFile(from)
+				if err == nil {
+					err = os.WriteFile(filepath.Join(dir, name), b, 0o600)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return r.build(ctx, dir, libraryBudget(len(library)), false)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("lay out a library: %w", err)
 	}
 	return nil
 }
@@ -46,14 +77,56 @@ func (r *compiled) LibraryVersion() (string, error) {
 	return fmt.Sprintf("%s %s %s", rewrite.SideVersion, linkKey(), code), err
 }
 
-// prepared returns the paths of the stub library and of its machine code, which
-// are built if the store lacks them.
-func (r *compiled) prepared(ctx context.Context, sum, name string, build builder) (file, code string, err error) {
-	return r.stored(ctx, libraryKinds, fmt.Sprintf("%s rewrite %v link %s", sum, rewrite.SideVersion, linkKey()), name, build)
+// prepared returns the paths of the stub library and of its machine code. If the store lacks
+// them they are built, or the error is ErrNotPrepared.
+func (r *compiled) prepared(ctx context.Context, sum, name string, library []byte, build bool) (file, code string, err error) {
+	key, later := libraryKey(sum), false
+	if large(library) {
+		if file, code, err = r.kept(ctx, key); !errors.Is(err, ErrNotPrepared) {
+			return file, code, err
+		}
+		if later = r.config.Later; later || !build {
+			key = firstKey(sum)
+		} else if err := r.LayOutLibrary(ctx, library); err != nil && !errors.Is(err, ErrNotPrepared) {
+			return "", "", err
+		}
+	}
+	if !build {
+		return r.kept(ctx, key)
+	}
+	return r.stored(ctx, libraryKinds, key, name, func(ctx context.Context, dir string) error {
+		if later {
+			if err := os.WriteFile(filepath.Join(dir, laterFile), nil, 0o600); err != nil {
+				return err
+			}
+		}
+		return r.libraryBuilder(sum, library, libraryBudget(len(library)), false)(ctx, dir)
+	})
 }
 
-// libraryFile is the file in a directory that BuildLibrary reads.
-const libraryFile = "library"
+// kept returns the files of a library that the store has; otherwise the error is
+// ErrNotPrepared.
+func (r *compiled) kept(ctx context.Context, key string) (file, code string, err error) {
+	return r.code.Get(ctx, r.config.Store, libraryKinds, key, func(context.Context, string) error { return ErrNotPrepared })
+}
+
+// libraryKey names a library whose machine code is laid out anew, if this processor's is.
+func libraryKey(sum string) string {
+	return fmt.Sprintf("%s rewrite %v link %s", sum, rewrite.SideVersion, linkKey())
+}
+
+// firstKey names a library whose machine code is laid out later.
+func firstKey(sum string) string { return libraryKey(sum) + " first" }
+
+// large reports whether Config.Later is for a library. To lay out its machine code is a fifth of
+// its compilation; to do it later takes a process, and so more for a small library.
+func large(library []byte) bool { return codestore.LaysOut && len(library) >= 256<<10 }
+
+// The files in a directory that BuildLibrary reads.
+const (
+	libraryFile = "library"
+	laterFile   = "later" // its presence leaves the machine code to LayOutLibrary
+)
 
 // libraryBuilder returns a builder that compiles a library, in another process
 // unless here is set or Config.Compile is nil. One that exceeded its budget is not
@@ -66,10 +139,7 @@ func (r *compiled) libraryBuilder(sum string, library []byte, memory int64, here
 		if err := os.WriteFile(filepath.Join(dir, libraryFile), library, 0o600); err != nil {
 			return err
 		}
-		if r.config.Compile == nil || here {
-			return BuildLibrary(ctx, dir)
-		}
-		err := r.config.Compile(ctx, dir, memory)
+		err := r.build(ctx, dir, memory, here)
 		if errors.Is(err, ErrBudget) {
 			r.link.refused.Put(sum, err)
 		}
@@ -77,9 +147,21 @@ func (r *compiled) libraryBuilder(sum string, library []byte, memory int64, here
 	}
 }
 
+// build calls BuildLibrary, where libraryBuilder has it called.
+func (r *compiled) build(ctx context.Context, dir string, memory int64, here bool) error {
+	if r.config.Compile == nil || here {
+		return BuildLibrary(ctx, dir)
+	}
+	return r.config.Compile(ctx, dir, memory)
+}
+
 // BuildLibrary is for Config.Compile: it rewrites and compiles the shared library
-// in dir and leaves the results there.
+// in dir, or lays out the machine code of one, and leaves the results there.
 func BuildLibrary(ctx context.Context, dir string) error {
+	has := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
+	if has(codestore.StubFile) {
+		return codestore.LayOut(dir)
+	}
 	library, err := os.ReadFile(filepath.Join(dir, libraryFile))
 	if err != nil {
 		return err
@@ -92,7 +174,7 @@ func BuildLibrary(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return codestore.Build(ctx, dir, codestore.Source{Whole: whole, Stub: stub, Data: data})
+	return codestore.Build(ctx, dir, codestore.Source{Whole: whole, Stub: stub, Data: data, Later: has(laterFile)})
 }
 
 // IsLibrary reports whether what BuildLibrary would compile in a directory is a library.

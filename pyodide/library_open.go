@@ -58,17 +58,13 @@ func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte
 	if r.config.Store == nil {
 		return nil, ErrNotPrepared
 	}
-	make := func(context.Context, string) error { return ErrNotPrepared }
-	switch {
-	case build && r.config.Prepare != nil:
+	if build && r.config.Prepare != nil {
 		if err := r.config.Prepare(ctx, name, b); err != nil {
 			return nil, err
 		}
-	case build:
-		make = r.libraryBuilder(sum, b, libraryBudget(len(b)), false)
 	}
 	return r.link.shared.use(ctx, sum, &in.used, func() (*dylink.Library, int, error) {
-		file, code, err := r.prepared(ctx, sum, name, make)
+		file, code, err := r.prepared(ctx, sum, name, b, build && r.config.Prepare == nil)
 		if err != nil {
 			return nil, 0, err
 		}

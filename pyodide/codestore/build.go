@@ -31,6 +31,7 @@ type Source struct {
 	Stub  []byte            // the same without bodies
 	Data  []wasmbin.Segment // left out of Stub; nil: nothing
 	Info  []byte            // kept in the stub module for the caller
+	Later bool              // leave it to LayOut to lay out the machine code anew
 }
 
 // digestSection is the custom section of a stub module with the digest of the
@@ -52,9 +53,49 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 	if err != nil {
 		return err
 	}
-	if stub.Layout, err = layOut(code); err != nil {
+	if stub.Layout.Later = s.Later && LaysOut; stub.Layout.Later {
+		return stub.keep(dir, code)
+	}
+	return stub.layOut(dir, code)
+}
+
+// LayOut lays out the machine code anew that Build has left as it was, in the same directory.
+func LayOut(dir string) error {
+	b, err := os.ReadFile(filepath.Join(dir, StubFile))
+	if err != nil {
 		return err
 	}
+	stub, err := ReadStub(b)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(dir, CodeFile)
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	p, err := readPacked(f)
+	if p != nil {
+		name = filepath.Join(dir, "unpacked")
+		err = p.unpack(f, name)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return stub.layOut(dir, name)
+}
+
+// layOut lays out wazero's file of the machine code anew and keeps the result.
+func (s *Stub) layOut(dir, code string) (err error) {
+	if s.Layout, err = layOut(code); err != nil {
+		return err
+	}
+	return s.keep(dir, code)
+}
+
+// keep writes what a directory has when its module is built, with the machine code of wazero's
+// file.
+func (s *Stub) keep(dir, code string) error {
 	keep := os.Rename
 	if packs {
 		keep = pack
@@ -66,7 +107,7 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 	if err != nil {
 		return err
 	}
-	return errors.Join(stub.write(f), f.Close())
+	return errors.Join(s.write(f), f.Close())
 }
 
 // Layout is how a module's machine code was laid out anew: not at all for
@@ -74,15 +115,19 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 type Layout struct {
 	relayout.Stats
 	Refused string // why it is as wazero wrote it; "": it is not
+	Later   bool   // it is as wazero wrote it until LayOut
 }
 
 // Whole reports whether nothing stayed as it was that need not.
 func (l *Layout) Whole() bool { return l.Refused == "" && l.Kept == 0 }
 
+// LaysOut reports whether machine code is laid out anew for this processor.
+const LaysOut = runtime.GOARCH == "amd64"
+
 // layOut lays out the machine code in a file anew: see package relayout. Code that
 // it does not know stays as it is.
 func layOut(file string) (l Layout, err error) {
-	if runtime.GOARCH != "amd64" {
+	if !LaysOut {
 		return Layout{}, nil
 	}
 	b, err := os.ReadFile(file)

@@ -133,6 +133,42 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestLayOut has machine code laid out after it was built, and run before and after.
+func TestLayOut(t *testing.T) {
+	dir := t.TempDir()
+	source := answering(t, 42)
+	source.Later = true
+	if err := Build(context.Background(), dir, source); err != nil {
+		t.Fatal(err)
+	}
+	for _, laid := range []bool{false, true} {
+		if laid {
+			if err := LayOut(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, err := os.ReadFile(filepath.Join(dir, StubFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ReadStub(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done := laid || !LaysOut; s.Layout.Later == done || s.Layout.Functions > 0 != (laid && LaysOut) || !s.Layout.Whole() {
+			t.Errorf("laid out %v: %+v", laid, s.Layout)
+		}
+		e := newEngine(t)
+		c, err := e.load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := e.call(c); err != nil || got != 42 {
+			t.Errorf("laid out %v: %d, %v", laid, got, err)
+		}
+	}
+}
+
 // TestNotTaken wants an error when wazero, for whatever reason, does not use the
 // machine code: nothing may run with a stub's bodies.
 func TestNotTaken(t *testing.T) {

@@ -141,9 +141,13 @@ func (r *Runner) Close() error {
 		r.Store.Wait() // later processes use the databases
 	}
 	r.Store.Close()
-	r.Background.Wait(context.Background())
-	r.Fetch.Close()
+	// A process that was killed ends meanwhile. What it was doing may have left something.
 	err := r.RunDirs.Close()
+	r.Background.Wait(context.Background())
+	if err != nil {
+		err = r.RunDirs.Close()
+	}
+	r.Fetch.Close()
 	r.SweepGen(r.RunDirs.Path)
 	return err
 }

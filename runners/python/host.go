@@ -211,6 +211,7 @@ func (l *Local) Snapshot(ctx context.Context, modules []string, installed instal
 	}
 	if z, release := e.snapshots.Find(ctx, recipe, snapshots.Needs{Memory: runners.MaxMemory}, 0); z != nil {
 		release()
+		l.r.layOut(ctx, e, modules, installed)
 	}
 	return e.snapshots.Builder.Failed(recipe.Key())
 }

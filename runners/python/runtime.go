@@ -104,6 +104,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		Identity: "pyodide " + versions.PyodideIntegrity, // verified by the cache
 		Compile:  r.cfg.Compile,
 		MaxIdle:  r.cfg.MaxIdle,
+		Later:    r.cfg.MaxIdle == 0, // no server
 		Progress: func(p pyodide.Progress) {
 			progress(runners.Progress{Phase: p.Phase, Item: p.Item, Done: p.Done, Total: p.Total})
 		},

@@ -26,7 +26,8 @@ import (
 var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
 
 // link makes the run's DENO_DIR, of links into the shared one if the run has packages. What else
-// Deno would write there is refused, and not missed.
+// Deno would write there is refused, and not missed. Compiled TypeScript is missed: Deno tries ten
+// times to write it, for 100 ms, and panics where require() has to compile it again.
 func (f *RunDir) link(shared string, packages bool) error {
 	if f.linked && (f.packages || !packages) {
 		return nil

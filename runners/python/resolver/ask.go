@@ -27,7 +27,11 @@ func (s *session) ask(ctx context.Context, req Request) (*answer, error) {
 			return nil, &runners.RequestError{Argument: "packages", Message: fmt.Sprintf("packages: %q is not a Python requirement: %s", r.String(), err)}
 		}
 	}
-	s.probe(ctx, slices.Concat(req.Requirements, req.Optional), env)
+	first := slices.Concat(req.Requirements, req.Optional)
+	if !req.Alone {
+		defer s.fetchAhead(ctx, first)()
+	}
+	s.probe(ctx, first, env)
 	offers, lockReasons := s.offered()
 	found, err := solver.Solve(ctx, &search{s, offers}, solver.Question{
 		Requirements: req.Requirements, Optional: req.Optional, Constraints: req.Constraints, Alone: req.Alone, Env: env,
@@ -70,6 +74,33 @@ func (s *session) probe(ctx context.Context, first []requirement.Requirement, en
 	}
 	_ = pages.Wait()
 	<-known
+}
+
+// maxAhead bounds the pages that fetchAhead fetches.
+const maxAhead = 16
+
+// fetchAhead begins to fetch the pages of what the lock file's builds of the projects depend on:
+// the search, which would learn of it level by level, most likely asks for them.
+func (s *session) fetchAhead(ctx context.Context, first []requirement.Requirement) (stop func()) {
+	var names []string
+	for _, r := range first {
+		names = append(names, s.lock.ByName[r.Name].Depends...)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var pages errgroup.Group
+	known := map[string]bool{}
+	for ; len(names) > 0 && len(known) < maxAhead; names = names[1:] {
+		name := names[0]
+		if p, ok := s.lock.ByName[name]; ok && !known[name] && p.Type == "package" {
+			known[name] = true
+			names = append(names, p.Depends...)
+			pages.Go(func() error { _, err := s.project(ctx, name); return err })
+		}
+	}
+	return func() {
+		cancel()
+		_ = pages.Wait() // the search has asked again for what it needed
+	}
 }
 
 // reasons adds to why packages cannot be installed why the lock file's builds of them

@@ -112,7 +112,9 @@ func (s *session) page(ctx context.Context, name string) ([]index.File, error) {
 		return nil, errNoProject
 	}
 	if err != nil {
-		s.unreachable.Store(true)
+		if ctx.Err() == nil {
+			s.unreachable.Store(true)
+		}
 		return nil, &indexError{err}
 	}
 	files, err := index.Parse(resp.Header.Get("Content-Type"), resp.Body, fetch.WithoutUser(resp.URL))

@@ -120,11 +120,18 @@ func (s *session) project(ctx context.Context, name string) (*project, error) {
 	case many:
 		return &project{err: fmt.Sprintf("the request leads to more than %d projects", maxProjects)}, nil
 	}
+	found, err, _ := s.fetching.Do(name, func() (any, error) { return s.fetchProject(ctx, name) })
+	p, _ = found.(*project)
+	return p, err
+}
+
+// fetchProject asks the index for a project.
+func (s *session) fetchProject(ctx context.Context, name string) (*project, error) {
 	files, err := s.page(ctx, name)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	p = &project{}
+	p := &project{}
 	if err != nil {
 		reason, expected := s.reason(err)
 		if !expected {

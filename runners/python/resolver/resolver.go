@@ -81,6 +81,8 @@ type Trusted interface {
 	// loaded, unless it is ctx's or the store's; it is ErrTooCostly if compiling
 	// takes too much memory or time.
 	Library(ctx context.Context, name string, library []byte) error
+	// LayOut makes the machine code of a library faster, if Library has compiled it.
+	LayOut(ctx context.Context, library []byte) error
 	// LibraryVersion changes whenever Library must be called again.
 	LibraryVersion() (string, error)
 	// Build builds the wheel of an sdist, by code that is not trusted, in an

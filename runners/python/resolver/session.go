@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/singleflight"
+
 	"coderunner/internal/fetch"
 	"coderunner/runners"
 	"coderunner/runners/python/index"
@@ -92,6 +94,7 @@ type session struct {
 	wheelsOnly  bool                                                               // no sdist is built
 	imports     []string                                                           // see [Request]
 	unreachable atomic.Bool                                                        // the index or one of its files could not be reached
+	fetching    singleflight.Group                                                 // of pages, by project
 
 	mu         sync.Mutex // guards what follows
 	pages      map[string]*project

@@ -34,6 +34,14 @@ type costlyError struct{ error }
 
 func (e costlyError) Unwrap() []error { return []error{e.error, resolver.ErrTooCostly} }
 
+// LayOut implements [resolver.Trusted].
+func (t Interpreters) LayOut(ctx context.Context, library []byte) error {
+	if err := t.Runtime.LayOutLibrary(ctx, library); !errors.Is(err, pyodide.ErrNotPrepared) {
+		return err
+	}
+	return nil
+}
+
 // LibraryVersion implements [resolver.Trusted].
 func (t Interpreters) LibraryVersion() (string, error) { return t.Runtime.LibraryVersion() }
 
