@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -31,6 +32,11 @@ type Source struct {
 	Stub  []byte            // the same without bodies
 	Data  []wasmbin.Segment // left out of Stub; nil: nothing
 	Info  []byte            // kept in the stub module for the caller
+
+	// Of returns where an offset in Whole's code section is from: an offset in that of the
+	// module that has the lines, and where the call was if a function was copied into its caller,
+	// else 0. Nil: traces have no lines.
+	Of func(at uint32) (of, call uint32)
 }
 
 // digestSection is the custom section of a stub module with the digest of the
@@ -48,12 +54,21 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 		return err
 	}
 	stub.code = filepath.Base(name)
-	code, err := compileInto(ctx, filepath.Join(dir, "of-whole"), s.Whole)
+	whole := s.Whole
+	if s.Of != nil {
+		whole = wasmbin.AppendSection(slices.Clip(whole), wasmbin.SecCustom, wasmbin.AppendName(nil, ".debug_info"), emptyUnit)
+	}
+	code, err := compileInto(ctx, filepath.Join(dir, "of-whole"), whole)
 	if err != nil {
 		return err
 	}
 	if stub.Layout, err = layOut(code); err != nil {
 		return err
+	}
+	if s.Of != nil {
+		if stub.places, err = takePlaces(code, s.Of); err != nil {
+			return err
+		}
 	}
 	keep := os.Rename
 	if packs {

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"sort"
 	"sync"
-	"unsafe"
 
 	"github.com/tetratelabs/wazero"
 	"golang.org/x/sys/unix"
@@ -97,10 +96,4 @@ func adopt(module wazero.CompiledModule, offsets []int, code []byte) (adopted bo
 	list.Index(at).Set(loaded)
 	sorted.Set(list)
 	return true, nil
-}
-
-// field returns a field of a struct, exported or not.
-func field(s reflect.Value, name string) reflect.Value {
-	f := s.FieldByName(name)
-	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
 }
