@@ -1,0 +1,48 @@
+package wasmbin
+
+import (
+	"maps"
+	"slices"
+)
+
+// Exporting returns a module that exports functions of its file, by their numbers there, which
+// have no names.
+func Exporting(wasm []byte, functions map[string]uint32) ([]byte, error) {
+	m, err := Parse(wasm)
+	if err != nil {
+		return nil, err
+	}
+	begin := 8 // after magic and version
+	for _, s := range m.Sections {
+		if s.ID == SecExport && len(functions) > 0 {
+			list := AppendU32(nil, uint32(len(m.Exports)+len(functions)))
+			for _, e := range m.Exports {
+				list = AppendExport(list, e.Name, e.Kind, e.Index)
+			}
+			for _, name := range slices.Sorted(maps.Keys(functions)) {
+				list = AppendExport(list, name, KindFunc, functions[name])
+			}
+			return slices.Concat(wasm[:begin], AppendSection(nil, s.ID, list), wasm[s.End:]), nil
+		}
+		begin = s.End
+	}
+	return wasm, nil
+}
+
+// NameSection returns the section with the names of a module's functions, nil if it has none.
+func NameSection(wasm []byte) []byte {
+	m, err := Parse(wasm)
+	if err != nil {
+		return nil
+	}
+	for _, s := range m.Sections {
+		if s.ID == SecCustom && s.Name == "name" {
+			list := wasm[s.Start:s.End]
+			if len(list) > 1 && list[0] == 0 && int(list[1])+2 <= len(list) { // the module's own name
+				list = list[list[1]+2:]
+			}
+			return AppendSection(nil, s.ID, AppendName(nil, s.Name), list)
+		}
+	}
+	return nil
+}
