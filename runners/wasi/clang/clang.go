@@ -46,6 +46,9 @@ var CPP = guest.Language{
 // programs are the flags of C++ programs of runs.
 var programs = []string{"-std=gnu++20", "-O2"}
 
+// lines is the flag of programs of runs for lines in traps.
+const lines = "-gline-tables-only"
+
 // tools are other programs in the module.
 var tools = []string{"ar", "ranlib", "nm", "size", "strip", "objdump", "objcopy", "c++filt", "addr2line"}
 
@@ -106,6 +109,7 @@ func (b *builder) program(ctx context.Context) int {
 	if cxx {
 		flags = programs
 	}
+	flags = append(slices.Clip(flags), lines)
 	line, err := parse(slices.Concat(flags, []string{"-o", output, args[0]}), cxx)
 	if err != nil {
 		b.Report.Error = &runners.Error{Type: compileError, Message: err.Error()}

@@ -98,6 +98,8 @@ type Code struct {
 	globals  []string          // the exports of what is part of an instance's state
 	begun    begun
 	weight   int // of a program's, in bytes
+	stub     *codestore.Stub
+	lines    []byte // the module, if it has debug information
 
 	Files fs.FS // of the module's archive; nil: it has none
 }
@@ -259,7 +261,7 @@ func (e *Engine) read(ctx context.Context, m *Module, progress runners.ProgressF
 	if err != nil {
 		return nil, err
 	}
-	return exporting(wasm, m.Exports)
+	return wasmbin.Exporting(wasm, m.Exports)
 }
 
 // Close frees the modules. Nothing may run.

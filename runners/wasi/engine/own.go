@@ -18,6 +18,7 @@ import (
 	"coderunner/internal/recent"
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
+	"coderunner/pyodide/dwarf"
 	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 )
@@ -104,7 +105,7 @@ func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte)
 	}
 	var stubFile, codeFile string
 	if e.cfg.Fetch != nil {
-		key := fmt.Sprintf("module %s rewrite %s table %d", codestore.Digest(wasm), rewrite.Version, maxTable)
+		key := fmt.Sprintf("module 2 %s rewrite %s table %d", codestore.Digest(wasm), rewrite.Version, maxTable)
 		stubFile, codeFile, err = l.Get(ctx, e.cfg.Files, codestore.Kinds{Stub: builtKind, Code: builtKind + "-code"}, key, build)
 	} else {
 		var dir string
@@ -123,7 +124,10 @@ func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte)
 	}
 	defer func() { err = errors.Join(err, unmap()) }()
 	const machineCode = 4 // times the module
-	c := &Code{loader: l, weight: machineCode * len(wasm)}
+	c := &Code{loader: l, weight: machineCode * len(wasm), stub: stub}
+	if dwarf.Open(wasm) != nil {
+		c.lines, c.weight = wasm, c.weight+len(wasm)
+	}
 	if c.compiled, err = l.Load(ctx, stub, codeFile); err != nil {
 		return nil, err
 	}

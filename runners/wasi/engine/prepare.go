@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
+	"coderunner/pyodide/dwarf"
 	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 	"coderunner/runners"
@@ -108,38 +108,17 @@ func Build(ctx context.Context, dir string) error {
 		s.Stub, s.Data = detach(m)
 		s.Info = []byte(strings.Join(info.Globals, "\n"))
 	} else {
-		s.Stub = append(m.Stub(nil), names(wasm)...)
+		s.Stub = append(m.Stub(nil), wasmbin.NameSection(wasm)...)
+		if info.Places != nil {
+			s.Of = info.Places.Of
+		}
 	}
 	return codestore.Build(ctx, dir, s)
 }
 
-// exporting returns a module that exports functions of its file, by their numbers there, which
-// have no names.
-func exporting(wasm []byte, functions map[string]uint32) ([]byte, error) {
-	m, err := wasmbin.Parse(wasm)
-	if err != nil {
-		return nil, err
-	}
-	begin := 8 // after magic and version
-	for _, s := range m.Sections {
-		if s.ID == wasmbin.SecExport && len(functions) > 0 {
-			list := wasmbin.AppendU32(nil, uint32(len(m.Exports)+len(functions)))
-			for _, e := range m.Exports {
-				list = wasmbin.AppendExport(list, e.Name, e.Kind, e.Index)
-			}
-			for _, name := range slices.Sorted(maps.Keys(functions)) {
-				list = wasmbin.AppendExport(list, name, wasmbin.KindFunc, functions[name])
-			}
-			return slices.Concat(wasm[:begin], wasmbin.AppendSection(nil, s.ID, list), wasm[s.End:]), nil
-		}
-		begin = s.End
-	}
-	return wasm, nil
-}
-
 // rewritten returns a module as it is compiled.
 func rewritten(wasm []byte, language bool) ([]byte, *rewrite.Info, error) {
-	o := rewrite.Options{TableMax: maxTable}
+	o := rewrite.Options{TableMax: maxTable, Places: !language && dwarf.Open(wasm) != nil}
 	if language {
 		o.Skip = rewrite.PassRounds | rewrite.PassStrides
 	}
@@ -171,22 +150,4 @@ func detach(m *wasmbin.Module) (stub []byte, data []wasmbin.Segment) {
 		m.Sections = slices.DeleteFunc(m.Sections, func(s wasmbin.Section) bool { return s.ID == wasmbin.SecData || s.ID == wasmbin.SecDataCount })
 	}
 	return m.Stub(active), data
-}
-
-// names returns the section with the names of a module's functions, which traps show.
-func names(wasm []byte) []byte {
-	m, err := wasmbin.Parse(wasm)
-	if err != nil {
-		return nil // of which there was an error before
-	}
-	for _, s := range m.Sections {
-		if s.ID == wasmbin.SecCustom && s.Name == "name" {
-			list := wasm[s.Start:s.End]
-			if len(list) > 1 && list[0] == 0 && int(list[1])+2 <= len(list) { // the module's own name
-				list = list[list[1]+2:]
-			}
-			return wasmbin.AppendSection(nil, s.ID, wasmbin.AppendName(nil, s.Name), list)
-		}
-	}
-	return nil
 }
