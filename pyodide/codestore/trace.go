@@ -17,8 +17,8 @@ const maxFrames = 20
 
 // Trace returns the functions that the last call of f has not returned from, which has ended
 // with an error: the innermost first. Those without a name are left out. The stub module is
-// that of f, wasm what has its lines; nil: nothing has.
-func Trace(f api.Function, s *Stub, wasm []byte) (list []dwarf.Frame) {
+// that of f, debug returns what has its lines; nil: nothing has.
+func Trace(f api.Function, s *Stub, debug func() []byte) (list []dwarf.Frame) {
 	stack := stack(f)
 	places := s.placesOf(stack)
 	var offsets []uint32
@@ -26,8 +26,10 @@ func Trace(f api.Function, s *Stub, wasm []byte) (list []dwarf.Frame) {
 		offsets = append(offsets, p.of, p.call)
 	}
 	var lines [][]dwarf.Frame
-	if d := dwarf.Open(wasm); d != nil && places != nil {
-		lines = d.Lookup(offsets)
+	if places != nil && debug != nil {
+		if d := dwarf.Open(debug()); d != nil {
+			lines = d.Lookup(offsets)
+		}
 	}
 	for k, f := range stack {
 		here := []dwarf.Frame{{}}

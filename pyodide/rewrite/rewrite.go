@@ -53,7 +53,8 @@
 // # Limits
 //
 // Tags carry nothing or one i32. try_table and typed references are refused.
-// Custom sections other than dylink.0 are dropped, since code offsets change.
+// Custom sections other than dylink.0 are dropped, since code offsets change:
+// Options.Places says how.
 //
 // # Testing
 //

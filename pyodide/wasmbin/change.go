@@ -1,6 +1,7 @@
 package wasmbin
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 )
@@ -45,4 +46,17 @@ func NameSection(wasm []byte) []byte {
 		}
 	}
 	return nil
+}
+
+// SameCode reports whether two modules have the same code section.
+func SameCode(a, b []byte) bool {
+	code := func(wasm []byte) []byte {
+		if m, err := Parse(wasm); err == nil {
+			if s, ok := m.SectionOf(SecCode); ok {
+				return wasm[s.Start:s.End]
+			}
+		}
+		return nil
+	}
+	return code(a) != nil && bytes.Equal(code(a), code(b))
 }

@@ -143,7 +143,7 @@ func compile(ctx context.Context, e *engine.Engine, code *engine.Code, args []st
 		if failure = guest.Mount(fsys, root, "include", code.Files); failure != nil {
 			return 1
 		}
-		end, err := engine.Main(ctx, p, code)
+		end, err := engine.Main(ctx, p, code, nil)
 		if failure = err; err == nil && end.Code != 0 && ctx.Err() == nil {
 			failure = fmt.Errorf("compile what belongs to C++: %s%s", end.Trap, said)
 		}

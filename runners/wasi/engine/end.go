@@ -48,7 +48,7 @@ func (in *Instance) End(err error) End {
 	if in.Refused() {
 		return End{Code: aborted, Trap: trap, Memory: true}
 	}
-	return End{Code: aborted, Trap: trap, Frames: codestore.Trace(in.called, in.code.stub, in.code.lines)}
+	return End{Code: aborted, Trap: trap, Frames: codestore.Trace(in.called, in.code.stub, in.debug)}
 }
 
 // Unsupported is the end of a module that asked for what there is not. It is a trap with a

@@ -99,7 +99,6 @@ type Code struct {
 	begun    begun
 	weight   int // of a program's, in bytes
 	stub     *codestore.Stub
-	lines    []byte // the module, if it has debug information
 
 	Files fs.FS // of the module's archive; nil: it has none
 }

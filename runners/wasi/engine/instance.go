@@ -34,7 +34,8 @@ type Instance struct {
 	memory *linmem.Memory
 	ctx    context.Context
 	stop   func() bool
-	called api.Function // last
+	called api.Function  // last
+	debug  func() []byte // see Main
 
 	mu   sync.Mutex
 	flag api.MutableGlobal // not nil while the module may be interrupted

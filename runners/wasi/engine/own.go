@@ -18,7 +18,6 @@ import (
 	"coderunner/internal/recent"
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
-	"coderunner/pyodide/dwarf"
 	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 )
@@ -125,9 +124,6 @@ func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte)
 	defer func() { err = errors.Join(err, unmap()) }()
 	const machineCode = 4 // times the module
 	c := &Code{loader: l, weight: machineCode * len(wasm), stub: stub}
-	if dwarf.Open(wasm) != nil {
-		c.lines, c.weight = wasm, c.weight+len(wasm)
-	}
 	if c.compiled, err = l.Load(ctx, stub, codeFile); err != nil {
 		return nil, err
 	}
@@ -193,13 +189,15 @@ func checkNames(m *wasmbin.Module) error {
 	return &BadModule{"it exports no memory"}
 }
 
-// Main runs a module that is a program, and returns how it ended.
-func Main(ctx context.Context, p *kernel.Process, c *Code) (End, error) {
+// Main runs a module that is a program, and returns how it ended. After a trap, debug returns the
+// module with debug information; nil: names are enough.
+func Main(ctx context.Context, p *kernel.Process, c *Code, debug func() []byte) (End, error) {
 	in, err := Start(ctx, p, c)
 	if err != nil {
 		return End{}, err
 	}
 	defer in.Close()
+	in.debug = debug
 	_, err = in.Call("_start")
 	return in.End(err), nil
 }

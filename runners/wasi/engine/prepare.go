@@ -11,7 +11,6 @@ import (
 
 	"coderunner/pyodide"
 	"coderunner/pyodide/codestore"
-	"coderunner/pyodide/dwarf"
 	"coderunner/pyodide/rewrite"
 	"coderunner/pyodide/wasmbin"
 	"coderunner/runners"
@@ -109,16 +108,14 @@ func Build(ctx context.Context, dir string) error {
 		s.Info = []byte(strings.Join(info.Globals, "\n"))
 	} else {
 		s.Stub = append(m.Stub(nil), wasmbin.NameSection(wasm)...)
-		if info.Places != nil {
-			s.Of = info.Places.Of
-		}
+		s.Of = info.Places.Of
 	}
 	return codestore.Build(ctx, dir, s)
 }
 
 // rewritten returns a module as it is compiled.
 func rewritten(wasm []byte, language bool) ([]byte, *rewrite.Info, error) {
-	o := rewrite.Options{TableMax: maxTable, Places: !language && dwarf.Open(wasm) != nil}
+	o := rewrite.Options{TableMax: maxTable, Places: !language}
 	if language {
 		o.Skip = rewrite.PassRounds | rewrite.PassStrides
 	}
