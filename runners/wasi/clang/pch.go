@@ -42,7 +42,7 @@ func variant(flags []string) []string {
 			v[1] = f
 		case f == "-O":
 			v[1] = levels[1]
-		case f != "-c" && f != "-g" && f != lines && !strings.HasPrefix(f, "-W") && !strings.HasPrefix(f, "-I") || f == "-I":
+		case f != "-c" && f != lines && !strings.HasPrefix(f, "-W") && !strings.HasPrefix(f, "-I") || f == "-I":
 			return nil
 		}
 	}
