@@ -80,7 +80,8 @@ const imports = `
 
 	# CPython, on a machine
 	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/gofunc pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
-	pyodide/codestore: internal/procdir pyodide/relayout pyodide/wasmbin
+	pyodide/codestore: internal/procdir pyodide/dwarf pyodide/relayout pyodide/wasmbin
+	pyodide/dwarf: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/dylink/dylinktest: pyodide/wasmbin
 	internal/preview1: internal/machine/abi internal/machine/kernel internal/machine/memfs pyodide/hostfn
@@ -177,9 +178,9 @@ const imports = `
 	runners/runnertest: internal/sample runners
 	runners/toolbox: runners
 	runners/wasi: internal/machine/kernel internal/machine/memfs runners runners/bash runners/wasi/clang runners/wasi/engine runners/wasi/guest runners/wasi/module runners/wasi/perl runners/wasi/php runners/wasi/quickjs runners/wasi/ruby runners/wasi/sql
-	runners/wasi/clang: cache internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent internal/versions runners runners/wasi/engine runners/wasi/guest
-	runners/wasi/engine: internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 internal/recent pyodide pyodide/codestore pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners
-	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 runners runners/wasi/engine
+	runners/wasi/clang: cache internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent internal/versions pyodide/wasmbin runners runners/wasi/engine runners/wasi/guest
+	runners/wasi/engine: internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 internal/recent pyodide pyodide/codestore pyodide/dwarf pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners
+	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 pyodide/dwarf runners runners/wasi/engine
 	runners/wasi/module: internal/machine/abi internal/machine/kernel runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/perl: internal/lazyregexp internal/machine/abi internal/machine/memfs internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/php: internal/lazyregexp internal/machine/abi internal/machine/memfs internal/versions runners runners/wasi/engine runners/wasi/guest

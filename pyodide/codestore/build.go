@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -31,7 +32,12 @@ type Source struct {
 	Stub  []byte            // the same without bodies
 	Data  []wasmbin.Segment // left out of Stub; nil: nothing
 	Info  []byte            // kept in the stub module for the caller
-	Later bool              // leave it to LayOut to lay out the machine code anew
+	Later bool              // leave it to LayOut to lay out the machine code anew; not with Of
+
+	// Of returns where an offset in Whole's code section is from: an offset in that of the
+	// module that has the lines, and where the call was if a function was copied into its caller,
+	// else 0. Nil: traces have no lines.
+	Of func(at uint32) (of, call uint32)
 }
 
 // digestSection is the custom section of a stub module with the digest of the
@@ -49,14 +55,26 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 		return err
 	}
 	stub.code = filepath.Base(name)
-	code, err := compileInto(ctx, filepath.Join(dir, "of-whole"), s.Whole)
+	whole := s.Whole
+	if s.Of != nil {
+		whole = wasmbin.AppendSection(slices.Clip(whole), wasmbin.SecCustom, wasmbin.AppendName(nil, ".debug_info"), emptyUnit)
+	}
+	code, err := compileInto(ctx, filepath.Join(dir, "of-whole"), whole)
 	if err != nil {
 		return err
 	}
 	if stub.Layout.Later = s.Later && LaysOut; stub.Layout.Later {
 		return stub.keep(dir, code)
 	}
-	return stub.layOut(dir, code)
+	if stub.Layout, err = layOut(code); err != nil {
+		return err
+	}
+	if s.Of != nil {
+		if stub.places, err = takePlaces(code, s.Of); err != nil {
+			return err
+		}
+	}
+	return stub.keep(dir, code)
 }
 
 // LayOut lays out the machine code anew that Build has left as it was, in the same directory.
@@ -82,15 +100,10 @@ func LayOut(dir string) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return stub.layOut(dir, name)
-}
-
-// layOut lays out wazero's file of the machine code anew and keeps the result.
-func (s *Stub) layOut(dir, code string) (err error) {
-	if s.Layout, err = layOut(code); err != nil {
+	if stub.Layout, err = layOut(name); err != nil {
 		return err
 	}
-	return s.keep(dir, code)
+	return stub.keep(dir, name)
 }
 
 // keep writes what a directory has when its module is built, with the machine code of wazero's

@@ -60,6 +60,22 @@ func newEngine(t *testing.T) engine {
 	return engine{l}
 }
 
+// stubIn reads the stub module that was built in dir.
+func stubIn(t *testing.T, dir string) *Stub {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, StubFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ReadStub(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func moduleConfig() wazero.ModuleConfig { return wazero.NewModuleConfig().WithName("") }
+
 // load loads what was built in dir.
 func (e engine) load(dir string) (wazero.CompiledModule, error) {
 	b, err := os.ReadFile(filepath.Join(dir, StubFile))

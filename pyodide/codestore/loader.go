@@ -11,6 +11,9 @@
 // its memory and read what they use of it: see "Why is machine code mapped?" in pyodide's
 // RATIONALE.md.
 //
+// A stub also has where each part of the machine code is from, if its source can tell: [Trace]
+// makes lines of that.
+//
 // The caller decides where files are kept, and what is in a module.
 //
 // # Sources

@@ -26,6 +26,7 @@ type Stub struct {
 	Info   []byte            // of the caller, from Source
 	Digest string            // of the whole module
 	Layout Layout            // of its machine code
+	places []byte            // of its machine code
 	code   string            // the name of its machine code in wazero's directory
 }
 
@@ -37,6 +38,7 @@ type head struct {
 	Data         []dataHead
 	Apart        bool // whether data is apart from Wasm
 	Layout       Layout
+	Places       []byte
 }
 
 type dataHead struct {
@@ -49,7 +51,7 @@ const format = "STUB0001"
 
 // write writes the file.
 func (s *Stub) write(w io.Writer) error {
-	h := head{Code: s.code, Digest: s.Digest, Info: s.Info, Wasm: len(s.Wasm), Apart: s.Data != nil, Layout: s.Layout}
+	h := head{Code: s.code, Digest: s.Digest, Info: s.Info, Wasm: len(s.Wasm), Apart: s.Data != nil, Layout: s.Layout, Places: s.places}
 	for _, d := range s.Data {
 		h.Data = append(h.Data, dataHead{d.Addr, len(d.Bytes)})
 	}
@@ -90,7 +92,7 @@ func ReadStub(b []byte) (*Stub, error) {
 	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&h); err != nil {
 		return nil, errors.Join(errDamaged, err)
 	}
-	s := &Stub{Wasm: take(h.Wasm), Info: h.Info, Digest: h.Digest, Layout: h.Layout, code: h.Code}
+	s := &Stub{Wasm: take(h.Wasm), Info: h.Info, Digest: h.Digest, Layout: h.Layout, places: h.Places, code: h.Code}
 	if h.Apart {
 		s.Data = []wasmbin.Segment{}
 	}

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"sort"
 	"sync"
-	"unsafe"
 
 	"github.com/tetratelabs/wazero"
 )
@@ -49,10 +48,4 @@ func adopt(module wazero.CompiledModule, offsets []int, code []byte) (adopted bo
 	list.Index(at).Set(loaded)
 	sorted.Set(list)
 	return true, nil
-}
-
-// field returns a field of a struct, exported or not.
-func field(s reflect.Value, name string) reflect.Value {
-	f := s.FieldByName(name)
-	return reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem()
 }

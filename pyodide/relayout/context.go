@@ -63,7 +63,7 @@ func (f *function) useContext(i *inst, s state) {
 		if s.regs.has(i.reg) {
 			p = s.keeper(i.reg)
 		}
-		i.kind, i.target, i.reads = jump, ^f.exitOf(stub{uint32(i.imm), p}), bit(p.reg)
+		i.kind, i.target, i.reads = jump, ^f.exitOf(stub{uint32(i.imm), p, f.source(i.at)}), bit(p.reg)
 	case ret:
 		i.reads = calleeSaved | arguments&^s.regs
 	case callAddress, tailAddress:

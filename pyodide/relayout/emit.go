@@ -7,6 +7,8 @@ type laid struct {
 	code  []byte
 	calls []fixup // of functions, by their offset in the module's old code
 	exits []fixup // of the rests of exits, by their code
+
+	sources []Source // of calls, exits and what grows the stack
 }
 
 // fixup is a distance of 4 bytes at an offset of the code.
@@ -19,13 +21,16 @@ const short = 2
 // stubs, what grows the stack, jump tables and constants.
 func (f *function) emit() {
 	at, stubs := f.place()
-	f.laid.calls, f.laid.exits = f.laid.calls[:0], f.laid.exits[:0]
+	f.laid.calls, f.laid.exits, f.laid.sources = f.laid.calls[:0], f.laid.exits[:0], f.laid.sources[:0]
 	out := appendPrologue(f.laid.code[:0], f.frame)
 	body := int32(len(out))
 	tables, constants := f.dataAt(stubs[len(f.stubs)] + int32(len(appendGrow(nil, f.frame))) + 5)
 	for n := range f.insts {
 		i := &f.insts[n]
 		size := at[n+1] - at[n]
+		if i.kind == call || i.kind == callAddress {
+			f.note(len(out), f.source(i.at))
+		}
 		switch old := f.code[i.at:i.end()]; {
 		case (i.kind == jump || i.kind == branch) && size == short:
 			op := byte(0xEB)
@@ -49,9 +54,11 @@ func (f *function) emit() {
 		}
 	}
 	for _, s := range f.stubs {
+		f.note(len(out), s.wasm)
 		out = s.append(out)
 		f.laid.exits = append(f.laid.exits, fixup{int32(len(out)) - 4, int32(s.code)})
 	}
+	f.note(len(out), f.source(0))
 	binary.LittleEndian.PutUint32(out[body-4:], uint32(int32(len(out))-body))
 	out = appendRel(appendGrow(out, f.frame), body, 0xE9)
 	for k, t := range f.tables {

@@ -68,13 +68,19 @@ type place struct {
 type stub struct {
 	code uint32
 	from place
+	wasm int32 // the exit's source; 0 without a source map, with which each source has its own
 }
 
 // exitOf returns the number of the function's stub for an exit.
 func (f *function) exitOf(s stub) int32 {
-	for n, x := range f.stubs {
+	begin := 0
+	if s.wasm != 0 {
+		const near = 8 // exits of one source follow one another
+		begin = max(0, len(f.stubs)-near)
+	}
+	for n, x := range f.stubs[begin:] {
 		if x == s {
-			return int32(n)
+			return int32(begin + n)
 		}
 	}
 	f.stubs = append(f.stubs, s)

@@ -17,7 +17,7 @@ const wazeroVersion = "v1.12.0"
 //	magic  length of version: 1  version
 //	functions: 4  their offsets: 8 each
 //	length of code: 8  code  its CRC-32C: 4
-//	source maps: 1  clauses of exceptions: 4  …
+//	source map: 1; if it is 1, its length: 8  entries: 16 each  clauses of exceptions: 4  …
 const (
 	magic     = "WAZEVO"
 	unknown   = "dev" // the version in binaries that do not know it, as tests
@@ -63,12 +63,13 @@ func File(b []byte) ([]byte, Stats, error) {
 	table := reader{r.take(count * offsetLen), r.ok}
 	code := r.take(r.number(8))
 	sum := r.number(4)
-	rest := r.b
 	if uint64(crc32.Checksum(code, castagnoli)) != sum {
 		return nil, Stats{}, foreign("its checksum is wrong")
 	}
-	if maps, clauses := r.number(1), r.number(4); !r.ok || maps != 0 || clauses != 0 {
-		return nil, Stats{}, foreign("it is cut short, or has a source map or clauses of exceptions")
+	sources, known := r.sources()
+	rest := r.b
+	if clauses := r.number(4); !r.ok || !known || clauses != 0 {
+		return nil, Stats{}, foreign("it is cut short, or has clauses of exceptions")
 	}
 	if count == 0 {
 		return b, Stats{}, nil
@@ -81,7 +82,7 @@ func File(b []byte) ([]byte, Stats, error) {
 		}
 		offsets[n] = int32(o)
 	}
-	code, offsets, stats, err := layOut(code, offsets)
+	code, offsets, sources, stats, err := layOut(code, offsets, sources)
 	if err != nil {
 		return nil, Stats{}, err
 	}
@@ -92,5 +93,5 @@ func File(b []byte) ([]byte, Stats, error) {
 	}
 	out = append(binary.LittleEndian.AppendUint64(out, uint64(len(code))), code...)
 	out = binary.LittleEndian.AppendUint32(out, crc32.Checksum(code, castagnoli))
-	return append(out, rest...), stats, nil
+	return append(appendSources(out, sources), rest...), stats, nil
 }

@@ -171,7 +171,7 @@ func FuzzCode(f *testing.F) {
 		for ; len(changes) >= 3; changes = changes[3:] {
 			b[int(binary.BigEndian.Uint16(changes))%len(b)] = changes[2]
 		}
-		out, at, s, err := layOut(b, offsets)
+		out, at, _, s, err := layOut(b, offsets, nil)
 		if err == nil && (len(at) != len(offsets) || len(out) < len(b)/8 && s.Kept > 0) {
 			t.Errorf("%d bytes and %d functions from %d and %d", len(out), len(at), len(b), len(offsets))
 		}

@@ -14,6 +14,8 @@ type decoded struct {
 	tables [][]int32 // the targets of jump tables: instructions
 	consts int32     // where constants begin in code
 	stubs  []stub
+
+	sources []Source // in the module's old code
 }
 
 // function is the code of one function while it is laid out, and what that takes. It is

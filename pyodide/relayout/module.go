@@ -35,7 +35,8 @@ const functionAlign = 16
 type module struct {
 	code    []byte
 	offsets []int32 // of the functions, ascending
-	entries []set   // the arguments that they may read
+	sources []Source
+	entries []set // the arguments that they may read
 	decoded []decoded
 	room    atomic.Int64 // for instructions of decoded
 	parts   []laid
@@ -46,35 +47,35 @@ type module struct {
 // beyond that are decoded a second time.
 const maxDecoded = 1 << 20
 
-func newModule(code []byte, offsets []int32) *module {
+func newModule(code []byte, offsets []int32, sources []Source) *module {
 	n := len(offsets)
-	m := &module{code: code, offsets: offsets, entries: make([]set, n), decoded: make([]decoded, n), parts: make([]laid, n), stats: make([]Stats, n)}
+	m := &module{code: code, offsets: offsets, sources: sources, entries: make([]set, n), decoded: make([]decoded, n), parts: make([]laid, n), stats: make([]Stats, n)}
 	m.room.Store(maxDecoded)
 	return m
 }
 
-// layOut lays out the functions at the offsets of code. It returns new code and
-// offsets.
-func layOut(code []byte, offsets []int32) ([]byte, []int32, Stats, error) {
+// layOut lays out the functions at the offsets of code. It returns new code, offsets and
+// sources.
+func layOut(code []byte, offsets []int32, sources []Source) ([]byte, []int32, []Source, Stats, error) {
 	if int64(len(code)) > math.MaxInt32/2 {
-		return nil, nil, Stats{}, foreign("it has %d bytes", len(code))
+		return nil, nil, nil, Stats{}, foreign("it has %d bytes", len(code))
 	}
-	m := newModule(code, offsets)
+	m := newModule(code, offsets, sources)
 	if offsets[0] != 0 {
-		return nil, nil, Stats{}, foreign("its first function is at %d", offsets[0])
+		return nil, nil, nil, Stats{}, foreign("its first function is at %d", offsets[0])
 	}
 	for n := range offsets {
 		if begin, end := m.bounds(n); begin < 0 || begin >= end || int(end) > len(code) {
-			return nil, nil, Stats{}, foreign("function %d is at %d to %d of %d", n, begin, end, len(code))
+			return nil, nil, nil, Stats{}, foreign("function %d is at %d to %d of %d", n, begin, end, len(code))
 		}
 	}
 	// What a function may read of its arguments is known before the dead copies in
 	// its callers are looked for.
 	if err := m.each(func(f *function, n int) error { return m.findEntry(f, n) }); err != nil {
-		return nil, nil, Stats{}, err
+		return nil, nil, nil, Stats{}, err
 	}
 	if err := m.each(func(f *function, n int) error { return m.layFunction(f, n) }); err != nil {
-		return nil, nil, Stats{}, err
+		return nil, nil, nil, Stats{}, err
 	}
 	return m.join()
 }
@@ -99,6 +100,7 @@ func (m *module) entry(target int32) set {
 // the function is to be kept.
 func (m *module) load(f *function, n int) (known bool, err error) {
 	begin, end := m.bounds(n)
+	f.sources = between(m.sources, begin, end)
 	decoded, known := f.decode(m.code, begin, end)
 	if !decoded {
 		return false, foreign("function %d has an instruction that it does not use: % x", n, f.stuck())
@@ -150,7 +152,7 @@ func (m *module) layFunction(f *function, n int) error {
 	f.simplify()
 	f.emit()
 	s.Stubs = len(f.stubs)
-	*part = laid{slices.Clone(f.laid.code), slices.Clone(f.laid.calls), slices.Clone(f.laid.exits)}
+	*part = laid{slices.Clone(f.laid.code), slices.Clone(f.laid.calls), slices.Clone(f.laid.exits), slices.Clone(f.laid.sources)}
 	return nil
 }
 
@@ -162,12 +164,15 @@ func (f *function) keep() laid {
 			l.calls = append(l.calls, fixup{i.at + 1, i.target})
 		}
 	}
+	for _, s := range f.sources {
+		l.sources = append(l.sources, Source{s.Code - f.start, s.Wasm})
+	}
 	return l
 }
 
 // join puts the functions behind one another, and the rests of their exits behind
 // them.
-func (m *module) join() (out []byte, offsets []int32, s Stats, err error) {
+func (m *module) join() (out []byte, offsets []int32, sources []Source, s Stats, err error) {
 	offsets = make([]int32, len(m.parts))
 	size := 0
 	for n := range m.parts {
@@ -182,10 +187,13 @@ func (m *module) join() (out []byte, offsets []int32, s Stats, err error) {
 	fix := func(at int32, target int32) { binary.LittleEndian.PutUint32(out[at:], uint32(target-at-4)) }
 	for n := range m.parts {
 		p := &m.parts[n]
+		for _, s := range p.sources {
+			sources = append(sources, Source{offsets[n] + s.Code, s.Wasm})
+		}
 		for _, c := range p.calls {
 			k, ok := slices.BinarySearch(m.offsets, c.target)
 			if !ok {
-				return nil, nil, Stats{}, foreign("function %d calls %d, which is none", n, c.target)
+				return nil, nil, nil, Stats{}, foreign("function %d calls %d, which is none", n, c.target)
 			}
 			fix(offsets[n]+c.at, offsets[k])
 		}
@@ -203,7 +211,7 @@ func (m *module) join() (out []byte, offsets []int32, s Stats, err error) {
 		s.Kept, s.Exits, s.Stubs, s.Dead = s.Kept+t.Kept, s.Exits+t.Exits, s.Stubs+t.Stubs, s.Dead+t.Dead
 	}
 	s.Functions, s.Before, s.After = len(m.offsets), len(m.code), len(out)
-	return out, offsets, s, nil
+	return out, offsets, sources, s, nil
 }
 
 // each calls do for each function, on all processors.

@@ -142,7 +142,7 @@ func (v *validator) exit(i *inst, at int32, e equal) error {
 	} else if load.op == opLoad {
 		p = place{none, load.disp}
 	}
-	want := stub{uint32(i.imm), p}.append(nil)
+	want := stub{code: uint32(i.imm), from: p}.append(nil)
 	end := at + int32(len(want))
 	if int(end) > len(v.laid.code) || !bytes.Equal(v.laid.code[at:end], want) || !slices.Contains(v.laid.exits, fixup{end - 4, i.imm}) {
 		return fmt.Errorf("the stub at %d is not for the code %d", at, i.imm)
@@ -282,7 +282,7 @@ func Validate(t *testing.T, name string, file []byte) (functions, exits int) {
 	if len(offsets) == 0 {
 		return 0, 0
 	}
-	m := newModule(code, offsets)
+	m := newModule(code, offsets, nil)
 	err := m.each(func(f *function, n int) error { return m.findEntry(f, n) })
 	if err == nil {
 		err = m.each(func(f *function, n int) error {
@@ -312,7 +312,7 @@ var Compiled = compiled
 // padding and where the module's own distances are filled in later.
 func TestValidator(t *testing.T) {
 	_, code, offsets := parts(t, compiled(t, wasm()))
-	m := newModule(code, offsets)
+	m := newModule(code, offsets, nil)
 	m.entries = []set{arguments, arguments}
 	var f function
 	tried := 0

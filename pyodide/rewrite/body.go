@@ -33,6 +33,7 @@ func (c *coder) function(out []byte, i int) ([]byte, error) {
 	t := c.r.m.FuncType(uint32(i + c.r.m.ImportedFuncs))
 	c.c, c.b, c.eh, c.wide = c.r.m.CodeOf(b.b, b.at, t), b.b, b.eh, b.labels >= manyLabels
 	c.buf, c.from = c.buf[:0], b.at.Code
+	c.places, c.sources = c.places[:0], b.places
 	c.frames = append(c.frames[:0], frame{unwind: 1, values: len(t.Results) > 0})
 	c.labels, c.next, c.nLocals = 1, 0, 0
 	c.meet()
@@ -59,6 +60,7 @@ func (c *coder) function(out []byte, i int) ([]byte, error) {
 	}
 	out = wasmbin.AppendU32(out, uint32(len(head)+len(c.buf)))
 	out = append(out, head...)
+	c.keepPlaces(len(out))
 	return append(out, c.buf...), nil
 }
 

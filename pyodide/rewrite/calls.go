@@ -145,6 +145,7 @@ func (c *coder) turned(in *wasmbin.Instr, f *frame) {
 		return
 	}
 	c.before(in)
+	c.places.swapped(f.then, f.other, len(c.buf), 1)
 	then := append([]byte{wasmbin.OpElse}, c.buf[f.then:f.other]...)
 	n := copy(c.buf[f.then:], c.buf[f.other:])
 	c.buf = append(c.buf[:f.then+n], then...)

@@ -33,16 +33,18 @@ type frame struct {
 // and appends the others. The passes over a body share its position, its locals and
 // what was found of its loops, so their steps are methods, in the files of the passes.
 type coder struct {
-	r      *rewriter
-	check  []byte
-	buf    []byte
-	c      *wasmbin.Code
-	b      []byte
-	from   int // what is copied up to now
-	frames []frame
-	labels int32
-	eh     bool
-	wide   bool // an interpreter, see manyLabels
+	r       *rewriter
+	check   []byte
+	buf     []byte
+	c       *wasmbin.Code
+	b       []byte
+	from    int    // what is copied up to now
+	places  Places // of buf
+	sources Places // of b
+	frames  []frame
+	labels  int32
+	eh      bool
+	wide    bool // an interpreter, see manyLabels
 
 	tries   []try
 	next    int32  // try
@@ -82,20 +84,23 @@ func zeros(b []byte, ts []wasmbin.ValType) []byte {
 
 // replace copies what comes before the instruction and leaves that out.
 func (c *coder) replace(in *wasmbin.Instr) {
-	c.buf = append(c.buf, c.b[c.from:in.Start]...)
+	c.copy(in.Start)
 	c.from = in.End
 }
 
 // after copies everything up to the instruction's end.
-func (c *coder) after(in *wasmbin.Instr) {
-	c.buf = append(c.buf, c.b[c.from:in.End]...)
-	c.from = in.End
-}
+func (c *coder) after(in *wasmbin.Instr) { c.copy(in.End) }
 
 // before copies everything up to the instruction.
-func (c *coder) before(in *wasmbin.Instr) {
-	c.buf = append(c.buf, c.b[c.from:in.Start]...)
-	c.from = in.Start
+func (c *coder) before(in *wasmbin.Instr) { c.copy(in.Start) }
+
+// copy copies everything up to a position. What is appended next is from there, too.
+func (c *coder) copy(to int) {
+	if c.r.o.Places {
+		c.places.addAll(len(c.buf), c.sources, c.from, to)
+	}
+	c.buf = append(c.buf, c.b[c.from:to]...)
+	c.from = to
 }
 
 func (c *coder) top() *frame { return &c.frames[len(c.frames)-1] }

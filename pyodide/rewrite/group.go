@@ -13,6 +13,7 @@ type base struct {
 	first    linear
 	from     int64 // distance of the lowest address from the first
 	to       int64 // of the end of the highest
+	last     int   // the access that ends there
 	accesses []int
 	local    uint32
 }
@@ -31,6 +32,7 @@ type group struct {
 	locals uint32   // the next of ours
 	skip   []bool   // instructions that are left out
 	moved  []uint32 // locals that move only at the end
+	places Places   // of the loads and stores in the code
 }
 
 // place numbers the instructions of all rounds.
@@ -63,8 +65,13 @@ func (g *group) write() (code asm, ok bool) {
 	for _, local := range slices.Sorted(maps.Keys(g.copies)) {
 		code = code.idx(wasmbin.OpLocalGet, local).idx(wasmbin.OpLocalSet, g.copies[local])
 	}
+	inBody := g.places
+	g.places = nil
 	for _, b := range g.bases {
-		code = b.touch(code)
+		code = g.touch(&b, code)
+	}
+	for _, p := range inBody {
+		g.places = append(g.places, place{at: p.at + uint32(len(code)), of: p.of})
 	}
 	code = append(code, body...)
 	for _, local := range g.moved {
@@ -148,7 +155,9 @@ func (g *group) findBases() bool {
 		if d < -maxSpan || d > maxSpan {
 			continue
 		}
-		b.from, b.to = min(b.from, d), max(b.to, d+int64(a.end()))
+		if b.from = min(b.from, d); b.to < d+int64(a.end()) {
+			b.to, b.last = d+int64(a.end()), i
+		}
 		b.accesses = append(b.accesses, i)
 	}
 	g.bases = slices.DeleteFunc(g.bases, func(b base) bool { return len(b.accesses) < 2 })
@@ -165,13 +174,15 @@ func (g *group) findBases() bool {
 func (b *base) distance(a *access) int64 { return int64(int32(a.addr.n - b.first.n)) }
 
 // touch sets the local and makes sure that all addresses are in the memory.
-func (b *base) touch(code asm) asm {
+func (g *group) touch(b *base, code asm) asm {
 	low, _ := b.first.plus(linear{n: uint32(b.from)}, 1)
 	load, size := byte(wasmbin.OpI32Load8U), int64(1)
 	if b.to-b.from >= 4 {
 		load, size = wasmbin.OpI32Load, 4
 	}
-	code = low.code(code).idx(wasmbin.OpLocalTee, b.local).op(load, 0)
+	code = low.code(code).idx(wasmbin.OpLocalTee, b.local)
+	g.note(code, &g.l.code[g.accesses[b.last].at])
+	code = code.op(load, 0)
 	return asm(wasmbin.AppendU32(code, uint32(b.to-b.from-size))).op(wasmbin.OpDrop)
 }
 
@@ -288,6 +299,7 @@ func (g *group) own() uint32 {
 // instr appends an instruction of a round.
 func (g *group) instr(code asm, round, i int) asm {
 	in, place := &g.l.code[i], g.place(round, i)
+	g.note(code, in)
 	address, isAddress := g.byAddr[place]
 	if isAddress {
 		b := g.baseOf[address]
@@ -321,6 +333,13 @@ func (g *group) instr(code asm, round, i int) asm {
 		code = code.op(wasmbin.OpDrop).idx(wasmbin.OpLocalGet, g.baseOf[address].local)
 	}
 	return code
+}
+
+// note notes which instruction of the loop what is appended next is from.
+func (g *group) note(code asm, in *wasmbin.Instr) {
+	if g.c.r.o.Places && sizes[in.Op] != 0 {
+		g.places = append(g.places, place{at: uint32(len(code)), of: uint32(in.Start)})
+	}
 }
 
 // access appends a load or store relative to its base.

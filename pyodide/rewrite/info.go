@@ -36,6 +36,8 @@ type Info struct {
 	// Tables describes the tables of a main module.
 	Tables []Table
 
+	Places Places // nil without Options.Places
+
 	Stats Stats
 }
 

@@ -77,6 +77,8 @@ type inliner struct {
 	first [len(pools)]uint32 // local of each pool
 	buf   []byte
 	left  int // bytes that may still be copied
+
+	places Places // of buf
 }
 
 // consider makes a template of a function if possible.
@@ -141,7 +143,7 @@ func (x *inliner) function(i int) error {
 	}
 	size := b.at.End - b.at.Code
 	x.left = max(size/2, 1024)
-	x.buf = make([]byte, 0, size+size/4+64)
+	x.buf, x.places = make([]byte, 0, size+size/4+64), nil
 	x.declare(b, uint32(len(t.Params)+b.at.Locals), need)
 	if err := x.calls(b, t, self); err != nil {
 		return err
@@ -150,7 +152,7 @@ func (x *inliner) function(i int) error {
 	if ferr != nil {
 		return ferr
 	}
-	*b = body{b: x.buf, at: at}
+	*b = body{b: x.buf, at: at, places: x.places}
 	return nil
 }
 
@@ -202,22 +204,31 @@ func (x *inliner) calls(b *body, t wasmbin.FuncType, self uint32) error {
 			if t == nil || in.A == self || depth+t.depth >= inlineDepth || t.size() > x.left {
 				break
 			}
+			x.note(from, 0)
 			x.buf = append(x.buf, b.b[from:in.Start]...)
 			from = in.End
 			x.left -= t.size()
 			x.r.stats.Inlined++
-			if err := x.copy(t); err != nil {
+			if err := x.copy(t, in.Start); err != nil {
 				return err
 			}
 		}
 	}
+	x.note(from, 0)
 	x.buf = append(x.buf, b.b[from:b.at.End]...)
 	return code.Err()
 }
 
-// copy appends a template: its locals are set as a call would set them, and
+// note notes where what is appended next is from, and the call that it replaces.
+func (x *inliner) note(from, call int) {
+	if x.r.o.Places {
+		x.places.add(len(x.buf), uint32(from), uint32(call))
+	}
+}
+
+// copy appends a template for the call at a position: its locals are set as a call would set them, and
 // what returns leaves the block around it.
-func (x *inliner) copy(t *template) error {
+func (x *inliner) copy(t *template, call int) error {
 	next := x.first
 	locals := make([]uint32, len(t.locals))
 	for i, v := range t.locals {
@@ -240,6 +251,7 @@ func (x *inliner) copy(t *template) error {
 	code := x.r.m.CodeOf(t.body.b, t.body.at, t.t)
 	var in wasmbin.Instr
 	for depth := uint32(0); code.Next(&in); {
+		x.note(in.Start, call)
 		switch in.Op {
 		case wasmbin.OpLocalGet, wasmbin.OpLocalSet, wasmbin.OpLocalTee:
 			x.buf = wasmbin.AppendOp(x.buf, in.Op, locals[in.A])

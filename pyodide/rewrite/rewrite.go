@@ -53,7 +53,8 @@
 // # Limits
 //
 // Tags carry nothing or one i32. try_table and typed references are refused.
-// Custom sections other than dylink.0 are dropped, since code offsets change.
+// Custom sections other than dylink.0 are dropped, since code offsets change:
+// Options.Places says how.
 //
 // # Testing
 //
@@ -101,7 +102,7 @@ func Module(in []byte, o Options) (out []byte, info *Info, err error) {
 		return nil, nil, err
 	}
 	info = r.info()
-	info.Stats = r.stats
+	info.Stats, info.Places = r.stats, r.places
 	return out, info, nil
 }
 

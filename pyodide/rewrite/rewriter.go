@@ -35,6 +35,9 @@ type Options struct {
 	// slot Info.Trampoline.
 	Trampoline bool
 
+	// Places makes Info.Places. In bodies that are replaced, places mean nothing.
+	Places bool
+
 	// Lean leaves out of a main module what makes it slow to instantiate: data
 	// segments (Info.Data has them), imports of GOT.func (internal globals of
 	// value 0 now), and the globals that hold addresses (Info.Symbols has their
@@ -96,6 +99,7 @@ type rewriter struct {
 	tableFuncs  [][2]uint32 // size and grow by table
 	threads     threads
 	addedMemory bool
+	places      Places
 }
 
 // body locates the code of a function.
@@ -106,6 +110,7 @@ type body struct {
 	// What else is in it.
 	tries, throws bool
 	labels        uint32 // of the longest br_table
+	places        Places // where it is from
 }
 
 // helper is a function after the module's own.

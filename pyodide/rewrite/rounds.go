@@ -101,7 +101,9 @@ func (c *coder) repeat(in *wasmbin.Instr, f *frame) {
 		c.r.stats.Repeated++
 	}
 	for range n - 1 {
-		c.buf = append(append(c.buf, end...), body...)
+		c.buf = append(c.buf, end...)
+		c.places.copied(len(c.buf), f.body, f.body+len(body))
+		c.buf = append(c.buf, body...)
 	}
 	c.buf = append(c.buf, back...)
 }

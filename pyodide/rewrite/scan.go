@@ -196,7 +196,7 @@ func (r *rewriter) scanMisc(in *wasmbin.Instr) error {
 func (r *rewriter) findBodies() error {
 	r.bodies = make([]body, len(r.m.Bodies))
 	for i, at := range r.m.Bodies {
-		r.bodies[i] = body{b: r.in, at: at}
+		r.bodies[i] = body{b: r.in, at: at, places: itself}
 	}
 	for _, nb := range slices.Concat(r.o.Bodies, r.threads.bodies) {
 		f, ok := r.m.ExportedFunc(nb.Export)
@@ -217,7 +217,7 @@ func (r *rewriter) findBodies() error {
 		if ferr != nil {
 			return fmt.Errorf("rewrite: replace %s: %w", nb.Export, error(ferr))
 		}
-		r.bodies[i] = body{b: b, at: at}
+		r.bodies[i] = body{b: b, at: at, places: itself}
 	}
 	if r.o.Threads {
 		return r.patchJoin()

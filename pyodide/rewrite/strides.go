@@ -146,6 +146,9 @@ func (c *coder) group(l *leaf, assumed map[uint32]uint32) (all, ok bool) {
 			return false, false
 		}
 		if rounds == 1 || len(code) <= groupBytes {
+			for _, p := range g.places {
+				c.places.addAll(len(c.buf)+int(p.at), c.sources, int(p.of), int(p.of))
+			}
 			c.buf = append(c.buf, code...)
 			return len(assumed)+len(e.aligned) == 0, true
 		}

@@ -34,7 +34,14 @@ int main(int argc, char **argv) {
 	{name: "undeclared", lang: runners.C, code: "int main(void) {\n  return x;\n}", status: runners.Failed, exit: 1, kind: "CompileError", message: "use of undeclared identifier 'x'", line: 2,
 		stderr: "main.c:2:10: error: use of undeclared identifier 'x'\n    2 |   return x;\n      |          ^\n"},
 	{name: "undefined", lang: runners.C, code: "int f(void);\nint main(void) { return f(); }", status: runners.Failed, exit: 1, kind: "CompileError", message: "undefined symbol: f"},
-	{name: "trap", lang: runners.C, code: "int bad(volatile int *p, int n) { return n ? bad(p, n - 1) + bad(p, n - 2) : *p; }\nint main(int argc, char **argv) { return bad((int *)0xfffffff0, argc); }", status: runners.Failed, exit: 134, kind: "Trap", message: "out of bounds", stderr: "    in bad\n"},
+	{name: "trap", lang: runners.C, code: "int bad(volatile int *p, int n) { return n ? bad(p, n - 1) + bad(p, n - 2) : *p; }\nint main(int argc, char **argv) { return bad((int *)0xfffffff0, argc); }", status: runners.Failed, exit: 134, kind: "Trap", message: "out of bounds", line: 1, stderr: "    in bad (main.c:1)\n"},
+	{name: "lines", lang: runners.C, files: map[string]string{"part.h": "static inline int part(volatile int *p, int n) {\n  return p[n];\n}\n"},
+		code:   "#include \"part.h\"\n__attribute__((noinline)) int half(volatile int *p, int n) {\n  return part(p, n) + 1;\n}\nint main(int argc, char **argv) {\n  return half((int *)0xfffffff0, argc);\n}\n",
+		status: runners.Failed, exit: 134, kind: "Trap", message: "out of bounds", line: 3, stderr: "main.c: out of bounds memory access\n    in part (part.h:2)\n    in half (main.c:3)\n    in main (main.c:6)\n"},
+	{name: "deep", lang: runners.C, code: "int f(int n) {\n  int a = f(n + 1);\n  return a * f(n - a) + 1;\n}\nint main(int argc, char **argv) { return f(argc); }\n",
+		status: runners.Failed, exit: 134, kind: "Trap", message: "stack overflow", stderr: "    in f (main.c:2)\n    in f (main.c:2)\n"},
+	{name: "changes its source", lang: runners.C, code: "#include <stdio.h>\n#include <stdlib.h>\nint main(void) {\n  fclose(fopen(\"main.c\", \"w\"));\n  abort();\n}\n",
+		status: runners.Failed, exit: 134, kind: "Trap", message: "unreachable", stderr: "    in main\n"},
 	{name: "recursion", lang: runners.C, code: "int f(volatile int *p) { volatile int x = *p; return f(&x) + x; }\nint main(void) { int x = 1; return f(&x); }", status: runners.Failed, exit: 134, kind: "Trap"},
 	{name: "endless", lang: runners.C, code: "int main(void) { for (volatile int i = 0;; i++); }", limits: runners.Limits{Timeout: time.Second}, status: runners.TimedOut, exit: 137},
 	{name: "malloc until failure", lang: runners.C, code: "#include <stdlib.h>\n#include <string.h>\nchar *volatile p;\nint main(void) { int n = 0; for (; (p = malloc(1 << 20)); n++) memset(p, 1, 1 << 20); return n > 16 ? 9 : 1; }", limits: runners.Limits{Memory: 256 << 20}, status: runners.Failed, exit: 9},
@@ -46,6 +53,8 @@ int main(int argc, char **argv) {
 
 	{name: "exception", lang: runners.CPP, code: "#include <stdexcept>\n#include <vector>\nint main() { try { std::vector<int>().at(1); } catch (std::out_of_range &) { throw std::runtime_error(\"bad\"); } }",
 		status: runners.Failed, exit: 134, kind: "std::runtime_error", message: "bad", stderr: "terminate called after throwing an instance of 'std::runtime_error'\n  what():  bad\n"},
+	{name: "method", lang: runners.CPP, code: "#include <cstdlib>\n#include <vector>\nstruct Shape {\n  std::vector<int> v;\n  int at(size_t i) const;\n};\n__attribute__((noinline)) int Shape::at(size_t i) const {\n  if (i >= v.size())\n    abort();\n  return v[i];\n}\nint main(int argc, char **) {\n  return Shape{{1, 2}}.at(argc + 5);\n}\n",
+		status: runners.Failed, exit: 134, kind: "Trap", message: "unreachable", line: 9, stderr: "    in Shape::at(unsigned long) const (main.cpp:9)\n    in main (main.cpp:13)\n"},
 	{name: "templates", lang: runners.CPP, code: "template <int N> struct A { static const int v = A<N + 1>::v; };\nint main() { return A<0>::v; }", status: runners.Failed, exit: 1, kind: "CompileError", message: "recursive template instantiation", line: 1},
 	{name: "names of the library", lang: runners.CPP, code: "#include <iostream>\nusing namespace std;\nint mt19937 = 3;\nint main() { cout << mt19937 << endl; }", stdout: "3\n"},
 }
@@ -95,6 +104,23 @@ ls`})
 	for _, w := range []string{"main.c:3:10: fatal error: 'g.h' file not found", "cc: error: -shared: shared libraries cannot be loaded here", "no such file or directory: 'gone.c'", "/proc/out", "cc: error: no input files"} {
 		if !strings.Contains(o.Stderr, w) {
 			t.Errorf("no %q in %q", w, o.Stderr)
+		}
+	}
+}
+
+// TestCLines wants traps of what cc has built with -g to have lines, and the source's line if that
+// is there: of functions in two files, and one that was inlined.
+func TestCLines(t *testing.T) {
+	sample.Long(t)
+	o, err := newRunners(t)[runners.Bash].Run(t.Context(), runners.Request{Language: runners.Bash, Limits: runners.Limits{Timeout: long}, Code: `
+printf 'static inline int part(volatile int *p, int n) {\n  return p[n];\n}\n' > part.h
+printf 'int half(volatile int *, int);\nint main(int argc, char **argv) {\n  return half((int *)0xfffffff0, argc);\n}\n' > a.c
+printf '#include "part.h"\nint half(volatile int *p, int n) {\n  return part(p, n) + 1;\n}\n' > b.c
+cc -g -O2 a.c b.c -o with; cc -O2 a.c b.c -o without; ./with; ./without; cd /tmp; $OLDPWD/with`})
+	const with = "with: out of bounds memory access\n    in part (part.h:2)\n    in half (b.c:3)\n    in main (a.c:3)\n"
+	for _, w := range []string{"./" + with, "    2 |   return p[n];\n", "./without: out of bounds memory access\n    in main\n", "/" + with} {
+		if err != nil || !strings.Contains(o.Stderr, w) {
+			t.Errorf("no %q in %+v, %v", w, o, err)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func variant(flags []string) []string {
 			v[1] = f
 		case f == "-O":
 			v[1] = levels[1]
-		case f != "-c" && !strings.HasPrefix(f, "-W") && !strings.HasPrefix(f, "-I") || f == "-I":
+		case f != "-c" && f != lines && !strings.HasPrefix(f, "-W") && !strings.HasPrefix(f, "-I") || f == "-I":
 			return nil
 		}
 	}
@@ -131,7 +131,7 @@ func compile(ctx context.Context, e *engine.Engine, code *engine.Code, args []st
 		if failure = guest.Mount(fsys, root, "include", code.Files); failure != nil {
 			return 1
 		}
-		end, err := engine.Main(ctx, p, code)
+		end, err := engine.Main(ctx, p, code, nil)
 		if failure = err; err == nil && end.Code != 0 && ctx.Err() == nil {
 			failure = fmt.Errorf("compile what belongs to C++: %s%s", end.Trap, said)
 		}

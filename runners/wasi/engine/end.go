@@ -4,19 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
 	"coderunner/internal/preview1"
+	"coderunner/pyodide/codestore"
+	"coderunner/pyodide/dwarf"
 )
 
 // End is how a module ended.
 type End struct {
-	Code   int    // the exit status
-	Trap   string // what WebAssembly's checks found, "" if nothing
-	Frames []string
-	Memory bool // it trapped when it had no more memory
+	Code    int           // the exit status
+	Trap    string        // what WebAssembly's checks found, "" if nothing
+	Frames  []dwarf.Frame // the functions that it was in, innermost first
+	Excerpt string        // the line of the first frame that has one, for people
+	Memory  bool          // it trapped when it had no more memory
 }
 
 // aborted is the exit status of a process that a trap ended, as a shell shows SIGABRT.
@@ -46,7 +48,7 @@ func (in *Instance) End(err error) End {
 	if in.Refused() {
 		return End{Code: aborted, Trap: trap, Memory: true}
 	}
-	return End{Code: aborted, Trap: trap, Frames: frames(err)}
+	return End{Code: aborted, Trap: trap, Frames: codestore.Trace(in.called, in.code.stub, in.debug)}
 }
 
 // Unsupported is the end of a module that asked for what there is not. It is a trap with a
@@ -68,25 +70,17 @@ func trapOf(err error) string {
 	return ""
 }
 
-// maxFrames bounds the frames of a trap.
-const maxFrames = 20
-
-// frames returns the names of the functions that a trap was in, innermost first, where the
-// module has names.
-func frames(err error) (names []string) {
-	_, trace, _ := strings.Cut(err.Error(), "wasm stack trace:")
-	for line := range strings.Lines(trace) {
-		name, _, ok := strings.Cut(strings.TrimSpace(line), "(")
-		name = strings.TrimPrefix(name, ".")
-		if ok && name != "" && !strings.HasPrefix(name, "$") && len(names) < maxFrames {
-			names = append(names, name)
+// Trace returns the trap, the functions that it was in and the line of it.
+func (e End) Trace() string {
+	text := e.Trap
+	for _, f := range e.Frames {
+		text += "\n    in " + f.Function
+		if f.Line > 0 {
+			text += fmt.Sprintf(" (%s:%d)", f.File, f.Line)
 		}
 	}
-	return names
+	return text + e.Excerpt
 }
-
-// Trace returns the trap and the functions that it was in.
-func (e End) Trace() string { return strings.Join(append([]string{e.Trap}, e.Frames...), "\n    in ") }
 
 // Finish tells on the process's standard error what a trap was, and ends it as one that
 // SIGABRT ended, or, where it had no more memory, SIGKILL.

@@ -98,6 +98,7 @@ type Code struct {
 	globals  []string          // the exports of what is part of an instance's state
 	begun    begun
 	weight   int // of a program's, in bytes
+	stub     *codestore.Stub
 
 	Files fs.FS // of the module's archive; nil: it has none
 }

@@ -34,6 +34,8 @@ type Instance struct {
 	memory *linmem.Memory
 	ctx    context.Context
 	stop   func() bool
+	called api.Function  // last
+	debug  func() []byte // see Main
 
 	mu   sync.Mutex
 	flag api.MutableGlobal // not nil while the module may be interrupted
@@ -121,7 +123,7 @@ func (in *Instance) Has(name string) bool { return in.mod.ExportedFunction(name)
 // Call calls a function of the module and returns its first result, 0 if it has none.
 func (in *Instance) Call(name string, args ...uint64) (uint64, error) {
 	f := in.mod.ExportedFunction(name)
-	if f == nil {
+	if in.called = f; f == nil {
 		return 0, fmt.Errorf("the module has no function %s", name)
 	}
 	if in.ctx.Err() != nil {

@@ -104,7 +104,7 @@ func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte)
 	}
 	var stubFile, codeFile string
 	if e.cfg.Fetch != nil {
-		key := fmt.Sprintf("module %s rewrite %s table %d", codestore.Digest(wasm), rewrite.Version, maxTable)
+		key := fmt.Sprintf("module 2 %s rewrite %s table %d", codestore.Digest(wasm), rewrite.Version, maxTable)
 		stubFile, codeFile, err = l.Get(ctx, e.cfg.Files, codestore.Kinds{Stub: builtKind, Code: builtKind + "-code"}, key, build)
 	} else {
 		var dir string
@@ -123,7 +123,7 @@ func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte)
 	}
 	defer func() { err = errors.Join(err, unmap()) }()
 	const machineCode = 4 // times the module
-	c := &Code{loader: l, weight: machineCode * len(wasm)}
+	c := &Code{loader: l, weight: machineCode * len(wasm), stub: stub}
 	if c.compiled, err = l.Load(ctx, stub, codeFile); err != nil {
 		return nil, err
 	}
@@ -189,13 +189,15 @@ func checkNames(m *wasmbin.Module) error {
 	return &BadModule{"it exports no memory"}
 }
 
-// Main runs a module that is a program, and returns how it ended.
-func Main(ctx context.Context, p *kernel.Process, c *Code) (End, error) {
+// Main runs a module that is a program, and returns how it ended. After a trap, debug returns the
+// module with debug information; nil: names are enough.
+func Main(ctx context.Context, p *kernel.Process, c *Code, debug func() []byte) (End, error) {
 	in, err := Start(ctx, p, c)
 	if err != nil {
 		return End{}, err
 	}
 	defer in.Close()
+	in.debug = debug
 	_, err = in.Call("_start")
 	return in.End(err), nil
 }

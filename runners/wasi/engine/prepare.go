@@ -107,14 +107,15 @@ func Build(ctx context.Context, dir string) error {
 		s.Stub, s.Data = detach(m)
 		s.Info = []byte(strings.Join(info.Globals, "\n"))
 	} else {
-		s.Stub = append(m.Stub(nil), names(wasm)...)
+		s.Stub = append(m.Stub(nil), wasmbin.NameSection(wasm)...)
+		s.Of = info.Places.Of
 	}
 	return codestore.Build(ctx, dir, s)
 }
 
 // rewritten returns a module as it is compiled.
 func rewritten(wasm []byte, language bool) ([]byte, *rewrite.Info, error) {
-	o := rewrite.Options{TableMax: maxTable}
+	o := rewrite.Options{TableMax: maxTable, Places: !language}
 	if language {
 		o.Skip = rewrite.PassRounds | rewrite.PassStrides
 	}
@@ -146,22 +147,4 @@ func detach(m *wasmbin.Module) (stub []byte, data []wasmbin.Segment) {
 		m.Sections = slices.DeleteFunc(m.Sections, func(s wasmbin.Section) bool { return s.ID == wasmbin.SecData || s.ID == wasmbin.SecDataCount })
 	}
 	return m.Stub(active), data
-}
-
-// names returns the section with the names of a module's functions, which traps show.
-func names(wasm []byte) []byte {
-	m, err := wasmbin.Parse(wasm)
-	if err != nil {
-		return nil // of which there was an error before
-	}
-	for _, s := range m.Sections {
-		if s.ID == wasmbin.SecCustom && s.Name == "name" {
-			list := wasm[s.Start:s.End]
-			if len(list) > 1 && list[0] == 0 && int(list[1])+2 <= len(list) { // the module's own name
-				list = list[list[1]+2:]
-			}
-			return wasmbin.AppendSection(nil, s.ID, wasmbin.AppendName(nil, s.Name), list)
-		}
-	}
-	return nil
 }

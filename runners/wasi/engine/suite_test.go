@@ -115,7 +115,7 @@ func runModule(t *testing.T, e *engine.Engine, wasm []byte, root string, args []
 			t.Error(err)
 			return 1
 		}
-		end, err := engine.Main(ctx, p, code)
+		end, err := engine.Main(ctx, p, code, nil)
 		if err != nil {
 			t.Error(err)
 			return 1

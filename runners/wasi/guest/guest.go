@@ -10,10 +10,13 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/pyodide/dwarf"
 	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
 )
@@ -218,10 +221,29 @@ func (c *Call) Ended(ctx context.Context, name string, end engine.End, err error
 	if c.Report != nil && end.Memory {
 		c.Report.Memory = true
 	}
+	if i := slices.IndexFunc(end.Frames, func(f dwarf.Frame) bool { return f.Line > 0 }); i >= 0 {
+		end.Excerpt = excerpt(ctx, c.Process, end.Frames[i])
+	}
 	if c.Report != nil && end.Trap != "" {
 		c.Report.Error = &runners.Error{Type: "Trap", Message: end.Trap, Traceback: end.Trace(), Shown: true}
+		if i := slices.IndexFunc(end.Frames, func(f dwarf.Frame) bool { return f.Line > 0 && path.Base(f.File) == path.Base(name) }); i >= 0 {
+			c.Report.Error.Line = end.Frames[i].Line
+		}
 	}
 	return end.Finish(ctx, c.Process, name)
+}
+
+// excerpt returns a line of a source as compilers show it, "" if the process cannot read it.
+func excerpt(ctx context.Context, p *kernel.Process, f dwarf.Frame) string {
+	const most, wide = 4 << 20, 200
+	text, err := Read(ctx, p, f.File, most)
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		if n++; n == f.Line && err == nil {
+			return fmt.Sprintf("\n%5d | %s", n, runners.ClipLine(strings.TrimRight(line, "\r\n"), wide))
+		}
+	}
+	return ""
 }
 
 // Apply adds the report to the outcome of a program that has ended by itself.

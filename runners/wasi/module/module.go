@@ -59,6 +59,6 @@ func run(ctx context.Context, c *guest.Call) int {
 		}
 		return cannot
 	}
-	end, err := engine.Main(ctx, c.Process, code)
+	end, err := engine.Main(ctx, c.Process, code, func() []byte { return wasm })
 	return c.Ended(ctx, c.Args[0], end, err)
 }

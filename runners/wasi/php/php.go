@@ -62,7 +62,7 @@ func run(ctx context.Context, c *guest.Call) int {
 	p, ok := parse(c.Args[1:])
 	if !ok { // what tells of PHP or of a file, and runs nothing
 		c.Args = slices.Concat(command, c.Args[1:])
-		end, err := engine.Main(ctx, c.Process, c.Code)
+		end, err := engine.Main(ctx, c.Process, c.Code, nil)
 		return c.Ended(ctx, "php", end, err)
 	}
 	p.Dir, p.Env, p.Session = c.Dir, c.Env, c.Goes()

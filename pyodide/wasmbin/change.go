@@ -1,6 +1,7 @@
 package wasmbin
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 )
@@ -27,4 +28,35 @@ func Exporting(wasm []byte, functions map[string]uint32) ([]byte, error) {
 		begin = s.End
 	}
 	return wasm, nil
+}
+
+// NameSection returns the section with the names of a module's functions, nil if it has none.
+func NameSection(wasm []byte) []byte {
+	m, err := Parse(wasm)
+	if err != nil {
+		return nil
+	}
+	for _, s := range m.Sections {
+		if s.ID == SecCustom && s.Name == "name" {
+			list := wasm[s.Start:s.End]
+			if len(list) > 1 && list[0] == 0 && int(list[1])+2 <= len(list) { // the module's own name
+				list = list[list[1]+2:]
+			}
+			return AppendSection(nil, s.ID, AppendName(nil, s.Name), list)
+		}
+	}
+	return nil
+}
+
+// SameCode reports whether two modules have the same code section.
+func SameCode(a, b []byte) bool {
+	code := func(wasm []byte) []byte {
+		if m, err := Parse(wasm); err == nil {
+			if s, ok := m.SectionOf(SecCode); ok {
+				return wasm[s.Start:s.End]
+			}
+		}
+		return nil
+	}
+	return code(a) != nil && bytes.Equal(code(a), code(b))
 }
