@@ -195,9 +195,14 @@ func (t *Tools) List(ctx context.Context, name string) ([]runners.Tool, error) {
 	return s.list(ctx)
 }
 
-// Search is for [runners.Tools]. A server that cannot be asked has no tools, unless none can.
+// Search is for [runners.Tools].
 func (t *Tools) Search(ctx context.Context, words string) ([]runners.Tool, error) {
-	names := t.Servers()
+	return t.SearchIn(ctx, t.Servers(), words)
+}
+
+// SearchIn is Search in some of the servers. One that cannot be asked has no tools, unless none
+// can.
+func (t *Tools) SearchIn(ctx context.Context, names []string, words string) ([]runners.Tool, error) {
 	lists, errs := make([][]runners.Tool, len(names)), make([]error, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
