@@ -19,41 +19,38 @@ func (r Remote) Servers() (names []string) {
 }
 
 // List implements [runners.Tools].
-func (r Remote) List(ctx context.Context, server string) (list []runners.Tool, err error) {
-	err = r(ctx, Query{Op: "list", Name: server}, &list)
-	return list, err
+func (r Remote) List(ctx context.Context, server string) ([]runners.Tool, error) {
+	return asked[[]runners.Tool](ctx, r, Query{Op: "list", Name: server})
 }
 
 // Search implements [runners.Tools].
-func (r Remote) Search(ctx context.Context, words string) (list []runners.Tool, err error) {
-	err = r(ctx, Query{Op: "search", Name: words}, &list)
-	return list, err
+func (r Remote) Search(ctx context.Context, words string) ([]runners.Tool, error) {
+	return asked[[]runners.Tool](ctx, r, Query{Op: "search", Name: words})
 }
 
 // Describe implements [runners.Tools].
-func (r Remote) Describe(ctx context.Context, name string) (text string, err error) {
-	err = r(ctx, Query{Op: "describe", Name: name}, &text)
-	return text, err
+func (r Remote) Describe(ctx context.Context, name string) (string, error) {
+	return asked[string](ctx, r, Query{Op: "describe", Name: name})
 }
 
 // Stub implements [runners.Tools].
-func (r Remote) Stub(ctx context.Context, server, ending string) (text string, err error) {
-	err = r(ctx, Query{Op: "stub", Name: server, Ending: ending}, &text)
-	return text, err
+func (r Remote) Stub(ctx context.Context, server, ending string) (string, error) {
+	return asked[string](ctx, r, Query{Op: "stub", Name: server, Ending: ending})
 }
 
 // Call implements [runners.Tools]. Another process that answers reports the progress itself.
 func (r Remote) Call(ctx context.Context, c runners.ToolCall) (*runners.ToolResult, error) {
-	return fetched(r, ctx, Query{Op: "call", Name: c.Tool, Args: c.Arguments, Line: c.Line, Parks: c.Parks, progress: c.Progress})
+	result, err := asked[runners.ToolResult](ctx, r, Query{Op: "call", Name: c.Tool, Args: c.Arguments, Line: c.Line, Parks: c.Parks, progress: c.Progress})
+	return &result, err
 }
 
 // Read implements [runners.Tools].
 func (r Remote) Read(ctx context.Context, server, uri string) (*runners.ToolResult, error) {
-	return fetched(r, ctx, Query{Op: "read", Name: server, URI: uri})
+	result, err := asked[runners.ToolResult](ctx, r, Query{Op: "read", Name: server, URI: uri})
+	return &result, err
 }
 
-func fetched(r Remote, ctx context.Context, q Query) (*runners.ToolResult, error) {
-	result := new(runners.ToolResult)
-	err := r(ctx, q, result)
-	return result, err
+func asked[T any](ctx context.Context, r Remote, q Query) (value T, err error) {
+	err = r(ctx, q, &value)
+	return value, err
 }
