@@ -201,7 +201,7 @@ const imports = `
 	internal/repl: internal/project internal/session runners runners/bash runners/deno
 	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/server/queue internal/session internal/tools runners
 	internal/server/queue: internal/sysmem
-	internal/session: runners
+	internal/session: internal/project runners
 	internal/session/bucket: internal/session
 `
 

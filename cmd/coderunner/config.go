@@ -34,6 +34,7 @@ type Config struct {
 	HTTP        httpConfig // of serve
 	Trace       string     // a file; "": none
 	Tools       string     // a file or a client's name; "": none
+	SearchTools bool       // a server offers search_tools
 }
 
 // open opens the runner of a language, or those of all if it is "".
@@ -58,6 +59,7 @@ var settings = []setting{
 	{"CODE_RUNNER_ASK", "ask", "let clients that can ask their user whether a program may connect to a host without permission, for one run (default true)", setBool(func(c *Config) *bool { return &c.Ask })},
 	{"CODE_RUNNER_SECRETS", "secrets", "variables whose values programs can use and not see, each with its host: API_KEY=api.example.com puts it into headers and URLs, API_KEY=api.example.com+body into bodies, too", setSecrets},
 	{"CODE_RUNNER_TOOLS", "tools", "file with MCP servers whose tools programs may call, as clients have it, or the name of a client whose file has them", func(c *Config, v string) error { c.Tools = v; return nil }},
+	{"CODE_RUNNER_SEARCH_TOOLS", "search-tools", "have a server offer search_tools, by which a client's model finds the tools of --tools without a program (default false)", setBool(func(c *Config) *bool { return &c.SearchTools })},
 	{"CODE_RUNNER_CACHE_DIR", "cache-dir", "cache directory (default: in the user's cache directory)", func(c *Config, v string) error { c.CacheDir = v; return nil }},
 	{"CODE_RUNNER_BUNDLE", "bundle", "directory that coderunner bundle made, from which the cache takes what it lacks (default: " + bundleName + " beside the binary, if it is there)", setBundle},
 	{"CODE_RUNNER_CACHE_SIZE", "cache-size", fmt.Sprintf("size the cache is kept under, least recently used first; 0 is no limit (default %dGiB)", backend.DefaultCacheSize>>30), within(func(c *Config) *int64 { return &c.CacheSize }, parseSize, 0, math.MaxInt64, "a size such as 5GiB, or 0 for no limit")},
@@ -93,7 +95,7 @@ var settings = []setting{
 func addFlags(flags *pflag.FlagSet, settings []setting) {
 	for _, s := range settings {
 		flags.String(s.flag, "", s.usage+" ["+s.env+"]")
-		if s.flag == "offline" || s.flag == "http-plaintext" {
+		if s.flag == "offline" || s.flag == "search-tools" || s.flag == "http-plaintext" {
 			flags.Lookup(s.flag).NoOptDefVal = "true"
 		}
 	}

@@ -142,6 +142,9 @@ func errorText(out *runners.Outcome, limits runners.Limits, notSeen string) stri
 	case text == "" || out.Status == runners.Failed && !strings.Contains(text, e.Message):
 		text += e.Type + ": " + e.Message + "\n"
 	}
+	if out.Status == runners.Paused {
+		text += fmt.Sprintf("coderunner: \"coderunner sessions approve %s\" makes the calls and has the program go on, reject refuses them\n", out.Continued.Session)
+	}
 	if m := permission.FindString(e.Message); m != "" && e.Type == "NotCapable" {
 		text += "coderunner: " + m + " allows it\n"
 	}

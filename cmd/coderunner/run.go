@@ -30,8 +30,9 @@ func newRun(cfg *Config) *cobra.Command {
 		Long: "Run one program as the tool would. The language is known by FILE's ending, its #!\n" +
 			"line or its text. The program's output is printed as it comes, then the value of its\n" +
 			"last expression; its stdin is ours. The exit code is the program's; 124 means that a\n" +
-			"limit ended it, 125 that it could not be run. Ctrl-C is the program's; one that does\n" +
-			"nothing about it ends with 130, and a second Ctrl-C ends any.\n\n" +
+			"limit ended it, 125 that it could not be run, or waits for consent to calls of tools.\n" +
+			"Ctrl-C is the program's; one that does nothing about it ends with 130, and a second\n" +
+			"Ctrl-C ends any.\n\n" +
 			"The program sees the current directory if FILE is below it or it has none, else the\n" +
 			"directory of FILE: everything but hidden files, what version control ignores, and\n" +
 			"node_modules, .venv and their like. It may change what it sees; the changes are its\n" +
@@ -130,7 +131,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 		return err
 	}
 	running := trace.Begin("run")
-	out, err := runWithTools(ctx, b, cfg, o.session, req)
+	out, err := runIn(ctx, b, cfg, o.session, req)
 	running()
 	closing := trace.Begin("close the runner")
 	err = errors.Join(err, b.Close(), b.SaveRecording())
@@ -197,30 +198,40 @@ func (o runOptions) show(out *runners.Outcome, limits runners.Limits, first *fir
 	return nil
 }
 
-// runWithTools runs the program with the tools of other servers, if the configuration names
-// any. There is nobody to ask: stdin is the program's.
-func runWithTools(ctx context.Context, b *backend.Backend, cfg Config, session string, req runners.Request) (*runners.Outcome, error) {
+// runIn runs the program in the session, if it has a name. With tools of other servers, the
+// session's program waits for consent: there is nobody to ask, since stdin is the program's.
+func runIn(ctx context.Context, b *backend.Backend, cfg Config, name string, req runners.Request) (*runners.Outcome, error) {
 	set, err := cfg.openTools(newLogger(zap.WarnLevel))
 	if err != nil {
 		return nil, err
 	}
+	defer set.Close()
+	run := func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
+		return runWithTools(ctx, b, set, name, req)
+	}
+	if name == "" {
+		return run(ctx, req)
+	}
+	if set != nil {
+		run = tools.Pausable(nil, run)
+	}
+	store, err := cfg.OpenSessions(b.Cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)})
+	if err != nil {
+		return nil, err
+	}
+	return store.Run(ctx, session.Call{Session: name, Request: req}, run)
+}
+
+// runWithTools runs the program with the tools of other servers, if there are any.
+func runWithTools(ctx context.Context, b *backend.Backend, set *tools.Set, session string, req runners.Request) (out *runners.Outcome, err error) {
 	var t *tools.Tools
 	if set != nil {
-		defer set.Close()
-		t = set.For(tools.Run{Client: "command", Session: session})
+		t = set.For(tools.Run{Client: "command", Session: session, Pause: tools.PauseFrom(ctx)})
 		req.Tools = t
 	}
 	if req.Tools, err = b.Tools(req.Tools); err != nil {
 		return nil, err
 	}
-	out, err := runOn(ctx, b, cfg, session, req)
-	if out != nil && t != nil {
-		out.Usage.ToolCalls = t.Calls()
-	}
-	return out, err
-}
-
-func runOn(ctx context.Context, b *backend.Backend, cfg Config, name string, req runners.Request) (*runners.Outcome, error) {
 	r := b.Runners[req.Language]
 	switch {
 	case r != nil:
@@ -230,18 +241,11 @@ func runOn(ctx context.Context, b *backend.Backend, cfg Config, name string, req
 		return nil, fmt.Errorf("%s programs need the host's interpreter: --host-languages %s allows it", req.Language, req.Language)
 	}
 	defer showProgress(&req)()
-	var out *runners.Outcome
-	var err error
-	if name == "" {
-		out, err = r.Run(ctx, req)
-	} else {
-		var store *session.Store
-		if store, err = cfg.OpenSessions(b.Cache, session.Options{Command: true, Log: newLogger(zap.WarnLevel)}); err == nil {
-			out, err = store.Run(ctx, session.Call{Session: name, Request: req}, r.Run)
-		}
-	}
-	if err != nil {
+	if out, err = r.Run(ctx, req); err != nil {
 		return nil, err
+	}
+	if t != nil {
+		out.Usage.ToolCalls = t.Calls()
 	}
 	if out.Packages == nil {
 		out.Packages = []runners.Package{}

@@ -80,7 +80,7 @@ func serve(ctx context.Context, cfg Config) error {
 		Name: "coderunner", Version: ownVersion(),
 		Runners: b.Runners, Hosted: b.Hosted, Limits: cfg.Limits, Concurrency: cfg.Concurrency,
 		Policy: b.Policy, Offline: cfg.Offline, Isolation: b.Isolation(),
-		Structured: cfg.Structured, Ask: cfg.Ask, Tools: servers, Log: log,
+		Structured: cfg.Structured, Ask: cfg.Ask, Tools: servers, SearchTools: cfg.SearchTools, Log: log,
 		Compiled: func(ctx context.Context) []string { return contents.Compiled(ctx, b.Cache) },
 		Missing:  b.Missing,
 		Packages: func(ctx context.Context) (map[string][]string, error) { return contents.Packages(ctx, b.Cache) },

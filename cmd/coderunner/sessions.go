@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"golang.org/x/term"
 
 	"coderunner/cache"
 	"coderunner/internal/session"
@@ -121,9 +122,12 @@ func resume(ctx context.Context, cfg Config, set *tools.Set, session string, jou
 	if err != nil {
 		return nil, err
 	}
+	if req.Project != nil { // a command has begun it, and its stdin is ours
+		req.Stdin = programStdin(os.Stdin, req.Language)
+		req.Terminal = req.Stdin != nil && term.IsTerminal(int(os.Stdin.Fd()))
+	}
 	out, err := tools.Pausable(journal, func(ctx context.Context, req runners.Request) (*runners.Outcome, error) {
-		req.Tools = set.For(tools.Run{Client: "command", Session: session, Pause: tools.PauseFrom(ctx)})
-		return runOn(ctx, b, cfg, "", req)
+		return runWithTools(ctx, b, set, session, req)
 	})(ctx, req)
 	return out, errors.Join(err, b.Close())
 }

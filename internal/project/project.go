@@ -83,6 +83,28 @@ func Open(dir string, hides ...string) (*View, error) {
 // Close closes the directory. Files that are open stay so.
 func (v *View) Close() error { return v.root.Close() }
 
+// Saved describes a view, for a program that goes on later.
+type Saved struct {
+	Path    string   `json:"path"`
+	Program string   `json:"program,omitempty"`
+	Dir     string   `json:"dir"`
+	Named   []named  `json:"named,omitempty"`
+	Only    bool     `json:"only,omitempty"`
+	Hides   []string `json:"hides,omitempty"`
+}
+
+// Save returns the description of v.
+func (v *View) Save() *Saved { return &Saved{v.path, v.Program, v.Dir, v.named, v.only, v.hides} }
+
+// Open opens the directory again, with all that it has now.
+func (s *Saved) Open() (*View, error) {
+	v, err := Open(s.Path)
+	if err == nil {
+		v.Program, v.Dir, v.named, v.only, v.hides = s.Program, s.Dir, s.Named, s.Only, s.Hides
+	}
+	return v, err
+}
+
 // Path returns the directory's path on the host, without symbolic links.
 func (v *View) Path() string { return v.path }
 
@@ -104,12 +126,12 @@ func (v *View) Rel(host string) (string, bool) {
 
 // named is a name that a caller has included.
 type named struct {
-	name  string
-	rules bool // what is ignored below it is not shown
+	Name  string `json:"name"`
+	Rules bool   `json:"rules,omitempty"` // what is ignored below it is not shown
 }
 
 // Include has the view show a name, and below it everything but hidden files and caches.
-func (v *View) Include(name string) { v.named = append(v.named, named{name: name}) }
+func (v *View) Include(name string) { v.named = append(v.named, named{Name: name}) }
 
 // Only has the view show only what is included, and what the rules leave of the directories
 // dirs.
@@ -128,8 +150,8 @@ func (v *View) Whole() *View {
 	}
 	whole := &View{Program: v.Program, Dir: v.Dir, root: v.root, path: v.path, hides: v.hides, above: v.above, ignores: map[string][]pattern{}}
 	for _, n := range v.named {
-		if !n.rules {
-			whole.Include(n.name)
+		if !n.Rules {
+			whole.Include(n.Name)
 		}
 	}
 	return whole
@@ -152,12 +174,12 @@ func (v *View) why(name string, isDir bool) string {
 	from, beyond, included := 0, false, false
 	for _, n := range v.named {
 		switch {
-		case isBelow(n.name, name):
+		case isBelow(n.Name, name):
 			return ""
-		case n.name == ".":
+		case n.Name == ".":
 			included = true
-		case isBelow(name, n.name) && len(n.name) >= from:
-			from, beyond, included = len(n.name)+1, !n.rules, true
+		case isBelow(name, n.Name) && len(n.Name) >= from:
+			from, beyond, included = len(n.Name)+1, !n.Rules, true
 		}
 	}
 	if v.only && !included {

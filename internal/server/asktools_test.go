@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 )
 
 // echoTools returns a server over HTTP with two tools that return their text, echo and change.
+// The client "restricted" must not call change.
 func echoTools(t *testing.T) *tools.Set {
 	t.Helper()
 	m := mcpserver.NewMCPServer("echo", "1")
@@ -36,7 +39,7 @@ func echoTools(t *testing.T) *tools.Set {
 	})
 	web := httptest.NewServer(mcpserver.NewStreamableHTTPServer(m))
 	t.Cleanup(web.Close)
-	set := tools.Open(&config.Config{Servers: []config.Server{{Name: "e", URL: web.URL + "/mcp"}}}, tools.Options{Version: "test", Tokens: t.TempDir(), Log: zap.NewNop()})
+	set := tools.Open(&config.Config{Servers: []config.Server{{Name: "e", URL: web.URL + "/mcp"}}, Policy: config.Policy{Clients: map[string]config.Policy{"restricted": {Deny: []string{"e.change"}}}}}, tools.Options{Version: "test", Tokens: t.TempDir(), Log: zap.NewNop()})
 	t.Cleanup(set.Close)
 	return set
 }
@@ -190,5 +193,61 @@ func TestToolsInTheDescription(t *testing.T) {
 		if text := toolsText(names, 100); len(text) > 100 || !strings.Contains(text, "tools.describe(") {
 			t.Errorf("%d names, %d bytes: %s", len(names), len(text), text)
 		}
+	}
+}
+
+// TestSearchTools: a client finds what its programs may call, where the setting is on.
+func TestSearchTools(t *testing.T) {
+	set := echoTools(t)
+	names := func(c *client) (names []string) {
+		c.hello()
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		var r struct {
+			Result struct {
+				Tools []struct {
+					Name        string
+					Annotations mcp.ToolAnnotation
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(c.receive().line), &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range r.Result.Tools {
+			if names = append(names, tool.Name); tool.Name == "search_tools" && !*tool.Annotations.ReadOnlyHint {
+				t.Errorf("%s is not read-only", tool.Name)
+			}
+		}
+		return names
+	}
+	for _, c := range []Config{{Tools: set}, {SearchTools: true}} {
+		c.Runners = allLanguages(runFunc(echo))
+		client := connect(t, newServer(t, c))
+		if got := names(client); len(got) != 1 {
+			t.Errorf("with tools %t, search %t: %q", c.Tools != nil, c.SearchTools, got)
+		}
+		client.end()
+	}
+	for _, client := range []string{"", "restricted"} {
+		c := connect(t, newServer(t, Config{Runners: allLanguages(runFunc(echo)), Tools: set, SearchTools: true, Client: client}))
+		if got := names(c); !slices.Contains(got, "search_tools") {
+			t.Errorf("tools: %q", got)
+		}
+		changed := map[string]string{"": "^e.change: \n$", "restricted": "^No tool has these words.*Servers: e$"}[client]
+		for args, want := range map[string]string{
+			`{"query":"change"}`:                   changed,
+			`{"query":"echo","server":"e"}`:        "^e.echo: \n$",
+			`{"query":"echo","detail":"describe"}`: `^e\.echo\(\*, text: str\)\n(?s:.*)Example: e\.echo\(text="text"\)`,
+			`{"query":"echo","server":"f"}`:        `^not_found: there is no server "f"; there are e$`,
+			`{"query":"echo","detail":"all"}`:      "must be names or describe",
+			`{}`:                                   "query",
+			`{"query":"echo","words":"echo"}`:      "is not an argument",
+		} {
+			c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"search_tools","arguments":` + args + `}}`)
+			if got := c.receive().text(); !regexp.MustCompile(want).MatchString(got) {
+				t.Errorf("client %q, %s: %q, want %s", client, args, got, want)
+			}
+		}
+		c.end()
 	}
 }

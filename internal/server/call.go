@@ -178,11 +178,14 @@ func (s *Server) handle(ctx context.Context, _ mcp.CallToolRequest) (result *mcp
 func (s *Server) failure(ctx context.Context, tool string, err error) *mcp.CallToolResult {
 	var bad *runners.RequestError
 	var refused *session.Error
+	var found *runners.ToolError
 	switch {
 	case errors.As(err, &bad):
 		return toolError(bad.Message)
 	case errors.As(err, &refused):
 		return toolError(refused.Message)
+	case errors.As(err, &found):
+		return toolError(found.Error())
 	case ctx.Err() != nil:
 		return toolError("The call was cancelled.")
 	}

@@ -32,6 +32,8 @@ type Config struct {
 	Ask bool
 	// Tools has the tools of other servers that programs may call; nil: none.
 	Tools *tools.Set
+	// SearchTools offers search_tools, by which clients find these without a program.
+	SearchTools bool
 	// Sessions keeps the sessions; nil: none are offered.
 	Sessions *session.Store
 	// Packages lists the packages in the cache by language, those that were used last

@@ -19,10 +19,10 @@ import (
 	"coderunner/runners"
 )
 
-func (s *Server) fileTools() []sessionTool {
+func (s *Server) fileTools() []extraTool {
 	name := described("The session's name.")
 	path := described("Path in the session's directory, such as data/in.csv.")
-	return []sessionTool{{
+	return []extraTool{{
 		name: "list_files", title: "List a session's files", readOnly: true, idempotent: true,
 		description: "Lists the files in a session's directory, with their sizes.",
 		required:    []string{"session"},

@@ -53,18 +53,24 @@ func New(c Config) (*Server, error) {
 	}
 	s.mcp.AddTool(tool, s.handle)
 	s.mcp.AddResources(environmentResource(c, &s.used))
-	if err := s.addSessionTools(); err != nil {
+	if err := s.addExtraTools(); err != nil {
 		return nil, err
 	}
 	return s, addApp(s.mcp, hooks)
 }
 
-// addSessionTools offers the tools and the files of sessions, if there is a store.
-func (s *Server) addSessionTools() error {
-	if s.config.Sessions == nil {
-		return nil
+// addExtraTools offers the tools and the files of sessions, if there is a store, and search_tools
+// if that is wanted.
+func (s *Server) addExtraTools() error {
+	var list []extraTool
+	if s.config.Sessions != nil {
+		list = append(s.fileTools(), s.sessionsTool())
+		s.addSessionFiles()
 	}
-	for _, t := range append(s.fileTools(), s.sessionsTool()) {
+	if s.config.Tools != nil && s.config.SearchTools {
+		list = append(list, s.searchTool())
+	}
+	for _, t := range list {
 		in, err := json.Marshal(object{"type": "object", "additionalProperties": false, "required": t.required, "properties": t.properties})
 		if err != nil {
 			return fmt.Errorf("marshal the schema of %s: %w", t.name, err)
@@ -79,6 +85,5 @@ func (s *Server) addSessionTools() error {
 			return s.call(ctx, t), nil
 		})
 	}
-	s.addSessionFiles()
 	return nil
 }

@@ -12,8 +12,8 @@ import (
 	"coderunner/internal/session"
 )
 
-// sessionTool is one of the tools beside run_code, which look after sessions.
-type sessionTool struct {
+// extraTool is one of the tools beside run_code.
+type extraTool struct {
 	name, title, description string
 	properties               object
 	required                 []string
@@ -26,7 +26,7 @@ func described(text string) object { return object{"type": "string", "descriptio
 
 // call checks the arguments' names and does what a tool does. Whatever a model
 // should see is a result.
-func (s *Server) call(ctx context.Context, t sessionTool) *mcp.CallToolResult {
+func (s *Server) call(ctx context.Context, t extraTool) *mcp.CallToolResult {
 	p := paramsFrom(ctx)
 	a := &arguments{raw: p.Arguments, data: s.data, err: p.badArguments}
 	a.only(t.properties)
@@ -49,8 +49,8 @@ func textBlock(format string, args ...any) *mcp.CallToolResult {
 // sessionActions are the values of the argument action.
 var sessionActions = []string{"list", "history", "fork", "rewind", "reset", "close"}
 
-func (s *Server) sessionsTool() sessionTool {
-	t := sessionTool{
+func (s *Server) sessionsTool() extraTool {
+	t := extraTool{
 		name: "sessions", title: "Sessions",
 		description: "Looks after the sessions that run_code's `session` makes. list: all sessions, with the variables, files, age and size of each. history: the states of one, a state after each call that changed it. fork: copy `session` to the new name `to`, at once, to try something without touching the original. rewind: go back to `state`, variables and files; what came later stays in the history. reset: empty it. close: remove it for good.",
 		required:    []string{"action"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/internal/project"
 	"coderunner/runners"
 )
 
@@ -25,6 +26,8 @@ type paused struct {
 	Rollback bool             `json:"rollback,omitempty"`
 	Journal  json.RawMessage  `json:"journal"` // of whoever runs it
 	Began    int              `json:"began"`   // the number of the state before it
+	Locked   bool             `json:"locked,omitempty"`
+	Project  *project.Saved   `json:"project,omitempty"` // of a program of the command line
 	Parked   *parked          `json:"parked,omitempty"`
 
 	// Resumed is set before the program goes on: what it has called since, nobody knows if
@@ -67,7 +70,10 @@ func Keep(req *runners.Request) error {
 func (x *session) pause(c Call, req runners.Request, out *runners.Outcome, taken *collection) error {
 	p := &paused{
 		Language: req.Language, Code: req.Code, Filename: c.Request.Filename, Packages: req.Packages, Args: req.Args, Files: req.Files,
-		Timeout: req.Limits.Timeout, Rollback: c.Rollback, Journal: out.Journal, Began: x.began(),
+		Timeout: req.Limits.Timeout, Rollback: c.Rollback, Journal: out.Journal, Began: x.began(), Locked: req.Locked,
+	}
+	if req.Project != nil {
+		p.Project = req.Project.Save()
 	}
 	if out.Continued.Kept {
 		if taken.problem != nil {
@@ -108,14 +114,24 @@ func (x *session) began() int {
 	return x.now.Number
 }
 
-// request returns the program as it was asked for.
-func (p *paused) request() runners.Request {
-	req := runners.Request{Language: p.Language, Code: p.Code, Filename: p.Filename, Packages: p.Packages, Args: p.Args, Files: p.Files}
+// paused returns the program as it was asked for. The caller closes its Project.
+func (x *session) paused() (req runners.Request, err error) {
+	p := x.now.Paused
+	req = runners.Request{Language: p.Language, Code: p.Code, Filename: p.Filename, Packages: p.Packages, Args: p.Args, Files: p.Files, Locked: p.Locked}
 	req.Limits.Timeout = p.Timeout
 	if p.Stdin != nil {
 		req.Stdin = strings.NewReader(string(p.Stdin))
 	}
-	return req
+	switch {
+	case p.Project == nil:
+	case !x.command:
+		err = refuse("A command has begun the program, and it sees the directory %s: only \"coderunner sessions approve %s\" (or reject) has it go on.", p.Project.Path, x.name)
+	default:
+		if req.Project, err = p.Project.Open(); err != nil {
+			err = refuse("The program sees a directory that cannot be opened: %v.", err)
+		}
+	}
+	return req, err
 }
 
 // Resume has the program of a session that waits go on. Decide gets its journal and returns
@@ -135,6 +151,13 @@ func (s *Store) Resume(ctx context.Context, name string, decide func(journal jso
 			out.Continued.Session, out.Continued.State = name, x.now.Number
 			return err
 		}
+		req, err := x.paused()
+		if err != nil {
+			return err
+		}
+		if req.Project != nil {
+			defer req.Project.Close()
+		}
 		again, next := *p, x.now.clone()
 		journal, ready, err := decide(p.Journal)
 		if err != nil {
@@ -147,7 +170,7 @@ func (s *Store) Resume(ctx context.Context, name string, decide func(journal jso
 		if x.lease != nil {
 			ctx = x.lease.ctx
 		}
-		out, err = x.run(ctx, Call{Session: name, Rollback: p.Rollback, Request: p.request()}, run)
+		out, err = x.run(ctx, Call{Session: name, Rollback: p.Rollback, Request: req}, run)
 		if err == nil && x.now.Paused != nil && x.now.Paused.Resumed && out.Status != runners.Cancelled {
 			err = x.commit(x.now.next("gave up: " + x.now.Action)) // it was rolled back
 		}

@@ -118,7 +118,7 @@ func (t *Tools) decide(ctx context.Context, each *tool, call *runners.ToolCall) 
 		call.Arguments, err = each.checker().Check(arguments)
 		return "allow", "user", err
 	case t.run.Ask == nil && pause == nil:
-		return denied("nobody to ask", "needs a user's consent, and nobody can be asked here; %s, and a program that run_code runs in a session waits for consent", hint)
+		return denied("nobody to ask", "needs a user's consent, and nobody can be asked here; %s, and a program that run_code or coderunner run has in a session waits for consent", hint)
 	case t.run.Ask == nil:
 		if err = pause.wait(ctx, *call, each.key()); ctx.Err() != nil || parks(err) {
 			return "pause", "nobody to ask", err

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -60,21 +61,14 @@ func (s *server) tools(ctx context.Context) ([]*tool, error) {
 	sorted := slices.Clone(from)
 	order.Stably(sorted, func(a, b connect.Tool) int { return strings.Compare(a.Name, b.Name) })
 	sorted = slices.CompactFunc(sorted, func(a, b connect.Tool) bool { return a.Name == b.Name })
-	natives := make([]string, len(sorted))
-	for i, each := range sorted {
-		natives[i] = each.Name
-	}
-	for i, name := range catalog.Unique(natives, catalog.Safe) {
+	for i, name := range catalog.Unique(sorted, func(t connect.Tool) string { return catalog.Safe(t.Name) }) {
 		each := sorted[i]
 		if each.AppOnly {
 			continue
 		}
 		t := &tool{native: each, Tool: runners.Tool{
-			Server: s.name, Name: name, Native: each.Name, Description: each.Description, Input: each.Input, Output: each.Output,
+			Server: s.name, Name: name, Native: each.Name, Description: cmp.Or(each.Description, each.Title), Input: each.Input, Output: each.Output,
 		}}
-		if t.Description == "" {
-			t.Description = each.Title
-		}
 		if t.Input == nil {
 			t.Input = []byte(`{"type": "object"}`)
 		}
@@ -103,8 +97,12 @@ func (s *server) learned(t *tool) *tool {
 // maxShapes bounds a file of shapes, in bytes.
 const maxShapes = 4 << 20
 
-// shapesFile is where the shapes of a client's results are kept, which only the user may read.
+// shapesFile is where the shapes of a client's results are kept, which only the user may read;
+// "": they are not.
 func (s *Set) shapesFile(client, server string) string {
+	if s.shapes == "" {
+		return ""
+	}
 	sum := sha256.Sum256([]byte(client + "\x00" + server))
 	return filepath.Join(s.shapes, hex.EncodeToString(sum[:12])+".json")
 }
@@ -120,7 +118,7 @@ func (s *server) recall() {
 // learn remembers the shape of a result, in the file, too.
 func (s *server) learn(tool string, r *runners.ToolResult) {
 	text := s.shapes.Learn(tool, r)
-	if text == nil || s.set.shapes == "" || len(text) > maxShapes {
+	if text == nil || s.file == "" || len(text) > maxShapes {
 		return
 	}
 	err := os.MkdirAll(s.set.shapes, 0o700)

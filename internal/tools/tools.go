@@ -12,6 +12,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -67,11 +68,7 @@ func Open(c *config.Config, o Options) *Set {
 		gate: gate.New(c.Policy), log: o.Log, shapes: o.Shapes, servers: map[key]*server{}, configs: slices.Clone(c.Servers),
 		options: connect.Options{Version: o.Version, Log: o.Log, Secrets: &connect.Secrets{}, Tokens: o.Tokens, Idle: idleTime, Room: make(chan struct{}, maxProcesses)},
 	}
-	natives := make([]string, len(s.configs))
-	for i, each := range s.configs {
-		natives[i] = each.Name
-	}
-	s.names = catalog.Unique(natives, catalog.SafeServer)
+	s.names = catalog.Unique(s.configs, func(c config.Server) string { return catalog.SafeServer(c.Name) })
 	for _, name := range c.LeftOut {
 		o.Log.Info("a server of tools is left out: it is this program", zap.String("server", name))
 	}
@@ -129,10 +126,8 @@ func (s *Set) server(client, name string) (*server, error) {
 			c.Close()
 		}
 		g := s.gate.For(client)
-		s.servers[k] = &server{set: s, gate: g, name: s.names[i], conn: c, places: make(chan struct{}, g.Parallel()), file: s.shapesFile(client, s.names[i])}
-		if s.shapes != "" {
-			s.servers[k].recall()
-		}
+		s.servers[k] = &server{set: s, gate: g, name: s.names[i], conn: c, places: make(chan struct{}, g.Parallel), file: s.shapesFile(client, s.names[i])}
+		s.servers[k].recall()
 	}
 	return s.servers[k], nil
 }
@@ -195,9 +190,14 @@ func (t *Tools) List(ctx context.Context, name string) ([]runners.Tool, error) {
 	return s.list(ctx)
 }
 
-// Search is for [runners.Tools]. A server that cannot be asked has no tools, unless none can.
+// Search is for [runners.Tools].
 func (t *Tools) Search(ctx context.Context, words string) ([]runners.Tool, error) {
-	names := t.Servers()
+	return t.SearchIn(ctx, t.Servers(), words)
+}
+
+// SearchIn is Search in some of the servers. One that cannot be asked has no tools, unless none
+// can.
+func (t *Tools) SearchIn(ctx context.Context, names []string, words string) ([]runners.Tool, error) {
 	lists, errs := make([][]runners.Tool, len(names)), make([]error, len(names))
 	var asked sync.WaitGroup
 	for i, name := range names {
@@ -237,20 +237,20 @@ func (t *Tools) Stub(ctx context.Context, name, ending string) (string, error) {
 // find returns a tool by the names that programs use or by those of the configuration and the
 // server.
 func (t *Tools) find(ctx context.Context, name string) (*server, *tool, error) {
+	var unknown error
 	for i := range len(name) {
 		if name[i] != '.' {
 			continue
 		}
 		s, err := t.set.server(t.run.Client, name[:i])
-		if err != nil {
-			continue // the name of a server may have a dot
+		if err == nil {
+			each, err := s.find(ctx, name[i+1:])
+			return s, each, err
 		}
-		each, err := s.find(ctx, name[i+1:])
-		return s, each, err
+		unknown = cmp.Or(unknown, err) // the name of a server may have a dot
 	}
-	server, _, dot := strings.Cut(name, ".")
-	if _, err := t.set.server(t.run.Client, server); dot && err != nil {
-		return nil, nil, err
+	if unknown != nil {
+		return nil, nil, unknown
 	}
 	return nil, nil, &runners.ToolError{Code: "not_found", Message: fmt.Sprintf("%q is not the name of a tool: write server.tool", runners.Clip(name, 100))}
 }

@@ -30,7 +30,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -82,7 +81,6 @@ type Box struct {
 	left    time.Duration // for which the clock may still be held
 	let     func()        // releases it; nil: it is not held
 	cancels map[string]context.CancelFunc
-	lists   map[string][]runners.Tool
 }
 
 // New returns the tools of a request, nil if it has none. They can be used until ctx ends. Hold
@@ -93,7 +91,7 @@ func New(ctx context.Context, req *runners.Request, hold func() (release func())
 	}
 	return &Box{
 		ctx: ctx, tools: req.Tools, progress: req.Progress.Serial(), hold: hold, room: make(chan struct{}, maxAtOnce),
-		left: maxHeld, cancels: map[string]context.CancelFunc{}, lists: map[string][]runners.Tool{},
+		left: maxHeld, cancels: map[string]context.CancelFunc{},
 	}
 }
 
@@ -157,11 +155,10 @@ func (b *Box) Do(ctx context.Context, q Query) (value any, err error) {
 		return nil, err
 	}
 	defer done()
-	if q.Op == "list" {
-		value, err = b.list(ctx, q.Name)
-	} else {
-		value, err = b.reported(ctx, q)
-	}
+	p := &progress{f: b.progress, tool: q.Name}
+	q.progress = p.report
+	value, err = ask(ctx, b.tools, q)
+	p.end()
 	refused := toolError(err)
 	b.parks.Store(refused != nil && refused.Code == runners.Parks)
 	if refused != nil {
@@ -173,15 +170,13 @@ func (b *Box) Do(ctx context.Context, q Query) (value any, err error) {
 // begin waits for room, with the clock held, until done is called.
 func (b *Box) begin(ctx context.Context, q Query) (_ context.Context, done func(), err error) {
 	size := len(q.Args) + len(q.URI) + overhead
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(b.ctx, cancel)
 	b.mu.Lock()
 	if b.bytes+size > maxWaiting || b.waiting >= maxQueries {
 		b.mu.Unlock()
-		stop()
-		cancel()
 		return nil, nil, &runners.ToolError{Code: "budget", Message: "too many calls wait at once: await some of them first"}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(b.ctx, cancel)
 	b.waiting++
 	b.bytes += size
 	if q.Key != "" {
@@ -232,31 +227,6 @@ func (b *Box) cancel(key string) {
 	if cancel := b.cancels[key]; cancel != nil {
 		cancel()
 	}
-}
-
-// list returns the tools of a server, which it remembers.
-func (b *Box) list(ctx context.Context, server string) ([]runners.Tool, error) {
-	b.mu.Lock()
-	known, ok := b.lists[server]
-	b.mu.Unlock()
-	if ok {
-		return known, nil
-	}
-	list, err := b.tools.List(ctx, server)
-	if err == nil && slices.Contains(b.tools.Servers(), server) {
-		b.mu.Lock()
-		b.lists[server] = list
-		b.mu.Unlock()
-	}
-	return list, err
-}
-
-// reported answers a query. What a tool reports becomes progress of the run.
-func (b *Box) reported(ctx context.Context, q Query) (any, error) {
-	p := &progress{f: b.progress, tool: q.Name}
-	defer p.end()
-	q.progress = p.report
-	return ask(ctx, b.tools, q)
 }
 
 // ask asks the tools themselves.

@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -33,12 +34,9 @@ func NewChecker(t runners.Tool) *Checker {
 	if c.steps = walk.cost(s.root, 0); walk.endless {
 		return c
 	}
-	plain := map[string]any{}
-	for name, value := range s.root {
-		if name != "$schema" && name != "$id" { // draft 4 is not known, and refers as the others do
-			plain[name] = value
-		}
-	}
+	plain := maps.Clone(s.root)
+	delete(plain, "$schema") // draft 4 is not known, and refers as the others do
+	delete(plain, "$id")
 	text, err := json.Marshal(plain)
 	var js jsonschema.Schema
 	if err == nil && json.Unmarshal(text, &js) == nil {
@@ -80,10 +78,7 @@ func (c *Checker) Check(arguments json.RawMessage) (json.RawMessage, error) {
 	}
 	if c.resolved != nil && len(arguments)*c.steps < maxChecked {
 		if err := c.resolved.Validate(values); err != nil {
-			text := err.Error()
-			for _, prefix := range []string{"validating root: ", "validating "} {
-				text = strings.TrimPrefix(text, prefix)
-			}
+			text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "validating root: "), "validating ")
 			return bad("%s", strings.ReplaceAll(text, "/properties/", ""))
 		}
 	}
@@ -125,41 +120,23 @@ func (w *walker) cost(value any, depth int) int {
 
 // follow visits the schemas that apply to the same value as one.
 func (w *walker) follow(at map[string]any, depth int) {
-	if w.steps++; w.steps > maxSteps || depth > 50 {
+	// Dynamic references are not followed here.
+	if w.steps++; w.steps > maxSteps || depth > 50 || at["$dynamicRef"] != nil || at["$recursiveRef"] != nil {
 		w.endless = true
 	}
-	if w.endless {
-		return
-	}
-	if at["$dynamicRef"] != nil || at["$recursiveRef"] != nil {
-		w.endless = true // which are not followed here
-	}
+	below := []any{at["not"], at["if"], at["then"], at["else"]}
 	if ref, ok := at["$ref"].(string); ok {
 		to, known := w.schema.pointer(ref)
-		if !known {
-			w.endless = true
-			return
-		}
-		w.follow(to, depth+1)
+		w.endless, below = w.endless || !known, append(below, to)
 	}
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
-		for _, each := range w.schema.sub(at).list(keyword) {
-			w.follow(each.at, depth+1)
-		}
-		if list, _ := at[keyword].([]any); len(list) > maxFields {
-			w.endless = true
-		}
+		list, _ := at[keyword].([]any)
+		w.endless, below = w.endless || len(list) > maxFields, append(below, list...)
 	}
-	for _, keyword := range []string{"not", "if", "then", "else"} {
-		if each, ok := at[keyword].(map[string]any); ok {
+	table, _ := at["dependentSchemas"].(map[string]any)
+	for _, each := range slices.AppendSeq(below, maps.Values(table)) {
+		if each, ok := each.(map[string]any); ok && !w.endless {
 			w.follow(each, depth+1)
-		}
-	}
-	if table, ok := at["dependentSchemas"].(map[string]any); ok {
-		for _, each := range table {
-			if each, ok := each.(map[string]any); ok {
-				w.follow(each, depth+1)
-			}
 		}
 	}
 }

@@ -52,18 +52,17 @@ func SafeServer(native string) string {
 	return name
 }
 
-// Unique returns the safe names of a list of different native ones, in which those that come
-// later get a number if their name is taken.
-func Unique(natives []string, safe func(string) string) []string {
+// Unique returns the safe names of a list, in which those that come later get a number if their
+// name is taken.
+func Unique[T any](list []T, safe func(T) string) (names []string) {
 	taken := map[string]bool{}
-	names := make([]string, len(natives))
-	for i, native := range natives {
-		name := safe(native)
+	for _, each := range list {
+		name := safe(each)
 		for n := 2; taken[name]; n++ {
-			name = fmt.Sprintf("%s_%d", safe(native), n)
+			name = fmt.Sprintf("%s_%d", safe(each), n)
 		}
 		taken[name] = true
-		names[i] = name
+		names = append(names, name)
 	}
 	return names
 }

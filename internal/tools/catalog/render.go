@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,30 +10,25 @@ import (
 
 // language is how types are written.
 type language struct {
-	str, integer, number, boolean, null, anything string
-
+	types       map[string]string // but for those of lists and objects
+	anything    string
 	list, table string // formats
 	literal     func(text string, value any) string
 }
 
 var python = language{
-	str: "str", integer: "int", number: "float", boolean: "bool", null: "None",
+	types:    map[string]string{"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"},
 	anything: "Any", list: "list[%s]", table: "dict[str, %s]",
-	literal: func(text string, value any) string {
-		switch value {
-		case nil:
+	literal: func(_ string, value any) string {
+		if value == nil {
 			return "None"
-		case true:
-			return "Literal[True]"
-		case false:
-			return "Literal[False]"
 		}
-		return "Literal[" + text + "]"
+		return "Literal[" + literal(value) + "]"
 	},
 }
 
 var typescript = language{
-	str: "string", integer: "number", number: "number", boolean: "boolean", null: "null",
+	types:    map[string]string{"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"},
 	anything: "unknown", list: "Array<%s>", table: "Record<string, %s>",
 	literal: func(text string, _ any) string { return text },
 }
@@ -93,16 +89,6 @@ func (r *renderer) typ(s schema, name string, depth int) string {
 // one returns the type of a schema as one of the types that it may have.
 func (r *renderer) one(s schema, t, name string, depth int) string {
 	switch t {
-	case "string":
-		return r.str
-	case "integer":
-		return r.integer
-	case "number":
-		return r.number
-	case "boolean":
-		return r.boolean
-	case "null":
-		return r.null
 	case "array":
 		return fmt.Sprintf(r.list, r.typ(s.sub(s.at["items"]), name+"Item", depth+1))
 	case "object":
@@ -111,7 +97,7 @@ func (r *renderer) one(s schema, t, name string, depth int) string {
 		}
 		return fmt.Sprintf(r.table, r.typ(s.sub(s.at["additionalProperties"]), name+"Value", depth+1))
 	}
-	return r.anything
+	return cmp.Or(r.types[t], r.anything)
 }
 
 func (r *renderer) union(all []string) string {

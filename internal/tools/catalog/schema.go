@@ -135,8 +135,3 @@ func (s schema) types() (names []string) {
 	}
 	return nil
 }
-
-func (s schema) description() string {
-	text, _ := s.at["description"].(string)
-	return text
-}

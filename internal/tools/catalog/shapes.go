@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,8 +16,20 @@ import (
 // Its methods are safe for concurrent use.
 type Shapes struct {
 	mu   sync.Mutex
-	seen map[string]map[string]any // schemas, by tool
+	seen map[string]shape // by tool
 }
+
+// shape is a schema, which takes everything if it is empty.
+type shape struct {
+	Type       string           `json:"type,omitempty"`
+	Items      *shape           `json:"items,omitempty"`
+	Properties map[string]shape `json:"properties,omitzero"` // nil: an object whose names are data
+	Required   []string         `json:"required,omitzero"`
+	AnyOf      []shape          `json:"anyOf,omitempty"` // in place of all others
+}
+
+// empty reports whether a shape takes everything.
+func (s shape) empty() bool { return s.Type == "" && s.AnyOf == nil }
 
 // maxShapes bounds the tools, maxKeys the names of an object that are taken for those of its
 // fields: more are data.
@@ -28,20 +41,20 @@ const (
 // Learn adds the result of a tool. If that changes what is known, it returns all of it, for
 // [Shapes.Load].
 func (s *Shapes) Learn(tool string, r *runners.ToolResult) (changed []byte) {
-	shape := shapeOf(value(r), 0)
+	seen := shapeOf(value(r), 0)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil {
-		s.seen = map[string]map[string]any{}
+		s.seen = map[string]shape{}
 	}
 	if old, ok := s.seen[tool]; ok {
-		if shape = merged(old, shape, 0); reflect.DeepEqual(old, shape) {
+		if seen = merged(old, seen, 0); reflect.DeepEqual(old, seen) {
 			return nil
 		}
 	} else if len(s.seen) >= maxShapes {
 		return nil
 	}
-	s.seen[tool] = shape
+	s.seen[tool] = seen
 	changed, _ = json.Marshal(s.seen) // schemas always can be
 	return changed
 }
@@ -59,11 +72,11 @@ func (s *Shapes) Load(text []byte) {
 func (s *Shapes) Schema(tool string) json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	shape := s.seen[tool]
-	text, err := json.Marshal(shape)
-	if len(shape) == 0 || err != nil {
+	seen := s.seen[tool]
+	if seen.empty() {
 		return nil
 	}
+	text, _ := json.Marshal(seen) // schemas always can be
 	return text
 }
 
@@ -80,50 +93,45 @@ func value(r *runners.ToolResult) (v any) {
 	return v
 }
 
-// shapeOf returns a schema of a value.
-func shapeOf(v any, depth int) map[string]any {
+// shapeOf returns the shape of a value.
+func shapeOf(v any, depth int) shape {
 	if depth >= maxDepth-1 {
-		return map[string]any{}
+		return shape{}
 	}
 	switch v := v.(type) {
 	case nil:
-		return map[string]any{"type": "null"}
+		return shape{Type: "null"}
 	case bool:
-		return map[string]any{"type": "boolean"}
+		return shape{Type: "boolean"}
 	case string:
-		return map[string]any{"type": "string"}
+		return shape{Type: "string"}
 	case float64:
 		if v == float64(int64(v)) {
-			return map[string]any{"type": "integer"}
+			return shape{Type: "integer"}
 		}
-		return map[string]any{"type": "number"}
+		return shape{Type: "number"}
 	case []any:
-		shape := map[string]any{"type": "array"}
+		s := shape{Type: "array"}
 		for _, each := range v[:min(len(v), 50)] {
 			item := shapeOf(each, depth+1)
-			if old, ok := shape["items"].(map[string]any); ok {
-				item = merged(old, item, depth+1)
+			if s.Items != nil {
+				item = merged(*s.Items, item, depth+1)
 			}
-			shape["items"] = item
+			s.Items = &item
 		}
-		return shape
+		return s
 	case map[string]any:
-		return shapeOfObject(v, depth)
+		names := sortedNames(v)
+		if len(names) > maxKeys || slices.ContainsFunc(names, isData) {
+			return shape{Type: "object"}
+		}
+		s := shape{Type: "object", Properties: map[string]shape{}, Required: append([]string{}, names...)}
+		for _, name := range names {
+			s.Properties[name] = shapeOf(v[name], depth+1)
+		}
+		return s
 	}
-	return map[string]any{}
-}
-
-func shapeOfObject(v map[string]any, depth int) map[string]any {
-	names := sortedNames(v)
-	if len(names) > maxKeys || slices.ContainsFunc(names, isData) {
-		return map[string]any{"type": "object"}
-	}
-	properties, required := map[string]any{}, []any{}
-	for _, name := range names {
-		properties[name] = shapeOf(v[name], depth+1)
-		required = append(required, name)
-	}
-	return map[string]any{"type": "object", "properties": properties, "required": required}
+	return shape{}
 }
 
 // isData reports whether the name of a member looks like data rather than like the name of a
@@ -135,90 +143,62 @@ func isData(name string) bool {
 		})
 }
 
-// merged returns a schema that takes what two take.
-func merged(a, b map[string]any, depth int) map[string]any {
-	ta, _ := a["type"].(string)
-	tb, _ := b["type"].(string)
+// merged returns a shape that takes what two take.
+func merged(a, b shape, depth int) shape {
 	switch {
-	case depth >= maxDepth || len(a) == 0 || len(b) == 0:
-		return map[string]any{}
-	case ta == "integer" && tb == "number" || ta == "number" && tb == "integer":
-		return map[string]any{"type": "number"}
-	case ta == "object" && tb == "object":
+	case depth >= maxDepth || a.empty() || b.empty():
+		return shape{}
+	case a.Type == "integer" && b.Type == "number" || a.Type == "number" && b.Type == "integer":
+		return shape{Type: "number"}
+	case a.Type == "" || a.Type != b.Type:
+		return alternatives(a, b, depth)
+	case a.Type == "object":
 		return mergedObjects(a, b, depth)
-	case ta == "array" && tb == "array":
-		ia, oka := a["items"].(map[string]any)
-		ib, okb := b["items"].(map[string]any)
-		switch {
-		case !oka:
-			return b
-		case okb:
-			return map[string]any{"type": "array", "items": merged(ia, ib, depth+1)}
-		}
-		return a
-	case ta != "" && ta == tb:
-		return a
+	case a.Items == nil: // a list of nothing, or what has no parts
+		return b
+	case b.Items != nil:
+		items := merged(*a.Items, *b.Items, depth+1)
+		a.Items = &items
 	}
-	return alternatives(a, b, depth)
+	return a
 }
 
-func mergedObjects(a, b map[string]any, depth int) map[string]any {
-	pa, oka := a["properties"].(map[string]any)
-	pb, okb := b["properties"].(map[string]any)
-	if !oka || !okb {
-		return map[string]any{"type": "object"}
+func mergedObjects(a, b shape, depth int) shape {
+	if a.Properties == nil || b.Properties == nil {
+		return shape{Type: "object"}
 	}
-	ra, _ := a["required"].([]any)
-	rb, _ := b["required"].([]any)
-	properties, required := map[string]any{}, []any{}
-	for name, each := range pa {
-		properties[name] = each
-	}
-	for name, each := range pb {
+	properties := maps.Clone(a.Properties)
+	for name, each := range b.Properties {
 		if old, ok := properties[name]; ok {
-			each = merged(object(old), object(each), depth+1)
+			each = merged(old, each, depth+1)
 		}
 		properties[name] = each
 	}
 	if len(properties) > maxKeys {
-		return map[string]any{"type": "object"}
+		return shape{Type: "object"}
 	}
-	for _, name := range ra {
-		if slices.Contains(rb, name) {
-			required = append(required, name)
-		}
-	}
-	return map[string]any{"type": "object", "properties": properties, "required": required}
+	required := slices.DeleteFunc(slices.Clone(a.Required), func(name string) bool { return !slices.Contains(b.Required, name) })
+	return shape{Type: "object", Properties: properties, Required: required}
 }
 
-// object returns a schema below another one: that of anything if it is none.
-func object(v any) map[string]any {
-	at, _ := v.(map[string]any)
-	return at
-}
-
-// alternatives returns a schema of different types, each once.
-func alternatives(a, b map[string]any, depth int) map[string]any {
-	list := func(s map[string]any) []any {
-		if any, ok := s["anyOf"].([]any); ok {
-			return any
+// alternatives returns a shape of different types, each once.
+func alternatives(a, b shape, depth int) shape {
+	list := func(s shape) []shape {
+		if s.AnyOf != nil {
+			return s.AnyOf
 		}
-		return []any{s}
+		return []shape{s}
 	}
 	all := slices.Clone(list(a))
-next:
 	for _, each := range list(b) {
-		each := object(each)
-		for i, old := range all {
-			if old := object(old); old["type"] == each["type"] {
-				all[i] = merged(old, each, depth+1)
-				continue next
-			}
+		if i := slices.IndexFunc(all, func(old shape) bool { return old.Type == each.Type }); i >= 0 {
+			all[i] = merged(all[i], each, depth+1)
+		} else {
+			all = append(all, each)
 		}
-		all = append(all, each)
 	}
 	if len(all) > 5 {
-		return map[string]any{}
+		return shape{}
 	}
-	return map[string]any{"anyOf": all}
+	return shape{AnyOf: all}
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"coderunner/runners"
@@ -67,30 +68,19 @@ func pythonStub(server string, tools []runners.Tool) string {
 
 // classOf returns a TypedDict.
 func classOf(r *renderer, name string, fields []field, depth int) string {
-	names := true
-	var parts []string
+	text, item, end := fmt.Sprintf("class %s(TypedDict):\n", name), "    %s: %s\n", ""
+	key := func(name string) string { return name }
+	if slices.ContainsFunc(fields, func(f field) bool { return !isName(f.name) }) {
+		text, item, end, key = fmt.Sprintf("%s = TypedDict(%q, {\n", name, name), "    %s: %s,\n", "})\n", quote
+	}
 	for _, f := range fields {
-		text := r.typ(f.schema, name+camel(f.name), depth+1)
+		typ := r.typ(f.schema, name+camel(f.name), depth+1)
 		if !f.required {
-			text = "NotRequired[" + text + "]"
+			typ = "NotRequired[" + typ + "]"
 		}
-		names = names && isName(f.name)
-		parts = append(parts, text)
+		text += fmt.Sprintf(item, key(f.name), typ)
 	}
-	var b strings.Builder
-	if names {
-		fmt.Fprintf(&b, "class %s(TypedDict):\n", name)
-		for i, f := range fields {
-			fmt.Fprintf(&b, "    %s: %s\n", f.name, parts[i])
-		}
-		return b.String()
-	}
-	fmt.Fprintf(&b, "%s = TypedDict(%q, {\n", name, name)
-	for i, f := range fields {
-		fmt.Fprintf(&b, "    %s: %s,\n", quote(f.name), parts[i])
-	}
-	b.WriteString("})\n")
-	return b.String()
+	return text + end
 }
 
 func typescriptStub(server string, tools []runners.Tool) string {
@@ -149,7 +139,7 @@ func Describe(t runners.Tool) string {
 			} else if !f.required {
 				b.WriteString(", optional")
 			}
-			if text := f.schema.followed().description(); text != "" {
+			if text, _ := f.schema.followed().at["description"].(string); text != "" {
 				b.WriteString(": " + runners.Clip(strings.Join(strings.Fields(text), " "), 300))
 			}
 			b.WriteByte('\n')
@@ -180,11 +170,10 @@ func example(s schema) (list []string) {
 // sample returns a value that a schema takes.
 func sample(s schema, name string, depth int) any {
 	s = s.followed()
-	if list, ok := s.at["examples"].([]any); ok && len(list) > 0 {
-		return list[0]
-	}
-	if list, ok := s.at["enum"].([]any); ok && len(list) > 0 {
-		return list[0]
+	for _, keyword := range []string{"examples", "enum"} {
+		if list, ok := s.at[keyword].([]any); ok && len(list) > 0 {
+			return list[0]
+		}
 	}
 	for _, keyword := range []string{"example", "default", "const"} {
 		if value, ok := s.at[keyword]; ok && value != nil {

@@ -203,10 +203,9 @@ type entry struct {
 // read returns the server of an entry, and whether it is to be used.
 func read(name string, value any, bare bool) (s Server, on bool) {
 	s.Name = name
-	x := expander{bare, map[string]string{}}
-	value, s.Err = x.expanded(value)
-	s.Secrets = x.used
-	text, err := json.Marshal(value)
+	x := expander{bare: bare, used: map[string]string{}}
+	text, err := json.Marshal(x.expanded(value))
+	s.Secrets, s.Err = x.used, x.err
 	var e entry
 	if err == nil {
 		err = json.Unmarshal(text, &e)
@@ -234,7 +233,7 @@ func read(name string, value any, bare bool) (s Server, on bool) {
 		s.Err = errors.New(`it has "credentials", and no document of OpenAPI that says where they go`)
 	case s.OpenAPI != "" && s.Command != "":
 		s.Err = errors.New("it has a command and a document of OpenAPI")
-	case s.OpenAPI != "" && s.URL == "" && !strings.HasPrefix(s.OpenAPI, "http://") && !strings.HasPrefix(s.OpenAPI, "https://"):
+	case s.OpenAPI != "" && s.URL == "" && !IsURL(s.OpenAPI):
 		s.Err = errors.New("the API of its document needs a \"url\", below which its paths are")
 	case s.Command != "" && s.URL != "":
 		s.Err = errors.New("it has a command and a URL")
@@ -242,10 +241,15 @@ func read(name string, value any, bare bool) (s Server, on bool) {
 		s.Err = errors.New("it has neither a command nor a URL, nor a document of OpenAPI")
 	case e.Type == "sse":
 		s.Err = errors.New("it speaks HTTP+SSE, which Streamable HTTP has replaced; see whether the server has another URL, often the one that ends in /mcp")
-	case s.URL != "" && !strings.HasPrefix(s.URL, "http://") && !strings.HasPrefix(s.URL, "https://"):
+	case s.URL != "" && !IsURL(s.URL):
 		s.Err = errors.New("its URL is not one of HTTP")
 	}
 	return s, true
+}
+
+// IsURL reports whether a text is a URL of HTTP rather than the name of a file.
+func IsURL(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
 // sandbox takes the sandbox: true, or an object.

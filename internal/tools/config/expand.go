@@ -15,43 +15,32 @@ func unset(variable string) error {
 type expander struct {
 	bare bool              // $VAR is one, too
 	used map[string]string // variables, with their values
+	err  error             // of one that is not set
 }
 
-// expanded returns a value of a file with its variables replaced. The error names one that is
-// not set.
-func (e *expander) expanded(value any) (any, error) {
+// expanded returns a value of a file with its variables replaced.
+func (e *expander) expanded(value any) any {
 	switch v := value.(type) {
 	case string:
 		return e.expand(v)
 	case []any:
-		list := make([]any, len(v))
 		for i := range v {
-			var err error
-			if list[i], err = e.expanded(v[i]); err != nil {
-				return value, err
-			}
+			v[i] = e.expanded(v[i])
 		}
-		return list, nil
 	case map[string]any:
-		table := make(map[string]any, len(v))
 		for name := range v {
-			var err error
-			if table[name], err = e.expanded(v[name]); err != nil {
-				return value, err
-			}
+			v[name] = e.expanded(v[name])
 		}
-		return table, nil
 	}
-	return value, nil
+	return value
 }
 
-func (e *expander) expand(text string) (string, error) {
+func (e *expander) expand(text string) string {
 	var b strings.Builder
-	for {
+	for e.err == nil {
 		at := strings.IndexAny(text, "${")
 		if at < 0 {
-			b.WriteString(text)
-			return b.String(), nil
+			break
 		}
 		b.WriteString(text[:at])
 		text = text[at:]
@@ -65,17 +54,18 @@ func (e *expander) expand(text string) (string, error) {
 		value, set := os.LookupEnv(name)
 		switch {
 		case strings.HasPrefix(name, "input:"):
-			return "", fmt.Errorf("the client asks its user for ${%s}; write ${VARIABLE} instead, in a file for --tools", name)
+			e.err = fmt.Errorf("the client asks its user for ${%s}; write ${VARIABLE} instead, in a file for --tools", name)
 		case set && (value != "" || !has):
 			e.used[name] = value
 		case has:
 			value = otherwise
 		default:
-			return "", unset(name)
+			e.err = unset(name)
 		}
 		b.WriteString(value)
 		text = rest
 	}
+	return b.String() + text
 }
 
 // reference returns the variable that a text begins with, and what follows.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"coderunner/internal/tools/config"
 	"coderunner/internal/tools/openapi"
 	"coderunner/runners"
 )
@@ -73,7 +74,7 @@ func (s *Server) openAPI(ctx context.Context) (*api, error) {
 
 // document reads the document, from a file or a URL.
 func (s *Server) document(ctx context.Context, client *http.Client) ([]byte, error) {
-	if !isURL(s.OpenAPI) {
+	if !config.IsURL(s.OpenAPI) {
 		f, err := os.Open(s.OpenAPI)
 		if err != nil {
 			return nil, err
@@ -97,10 +98,6 @@ func (s *Server) document(ctx context.Context, client *http.Client) ([]byte, err
 		return nil, fmt.Errorf("its document: %s", response.Status)
 	}
 	return io.ReadAll(response.Body)
-}
-
-func isURL(text string) bool {
-	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
 func (s *Server) setHeaders(r *http.Request) {

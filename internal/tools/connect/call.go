@@ -156,10 +156,15 @@ func (s *Server) Call(ctx context.Context, t Tool, arguments json.RawMessage, ev
 		return s.callAPI(ctx, t, arguments)
 	}
 	var result wireResult
+	if report := events.Progress; report != nil {
+		events.Progress = func(done, total float64, message string) {
+			report(done, total, runners.ClipLine(s.o.Secrets.Redact(message), 500))
+		}
+	}
 	err := s.exchange(ctx, t.ReadOnly, &result, func(ctx context.Context, c *conn) error {
 		var request mcp.CallToolRequest
 		request.Params.Name, request.Params.Arguments = t.Name, arguments
-		meta, done := c.follow(s.redacted(events.Progress))
+		meta, done := c.follow(events.Progress)
 		defer done()
 		defer c.asking(events.Elicit)()
 		request.Params.Meta = meta
@@ -170,16 +175,6 @@ func (s *Server) Call(ctx context.Context, t Tool, arguments json.RawMessage, ev
 		return nil, err
 	}
 	return s.result(result)
-}
-
-// redacted returns a function that passes progress on without secrets.
-func (s *Server) redacted(f func(done, total float64, message string)) func(done, total float64, message string) {
-	if f == nil {
-		return nil
-	}
-	return func(done, total float64, message string) {
-		f(done, total, runners.ClipLine(s.o.Secrets.Redact(message), 500))
-	}
 }
 
 // Read reads a resource.
@@ -248,8 +243,8 @@ func (s *Server) request(ctx context.Context, c *conn, into any, send func(conte
 		c.close(err)
 	}
 	select { // the reason comes after the end of the transport
-	case <-c.dead:
-		return s.unavailable("%v", c.reason)
+	case <-c.ctx.Done():
+		return s.unavailable("%v", context.Cause(c.ctx))
 	case <-ctx.Done():
 		return s.ended(ctx)
 	}
@@ -286,7 +281,7 @@ func (s *Server) result(w wireResult) (*runners.ToolResult, error) {
 			content.Text = s.o.Secrets.Redact(c.Text)
 			texts = append(texts, content.Text)
 		case "image", "audio":
-			content.Data = s.o.Secrets.redactBytes(decode(c.Data))
+			content.Data = s.decode(c.Data)
 		case "resource":
 			content = s.resource(c.Resource)
 		case "resource_link":
@@ -309,16 +304,13 @@ func (s *Server) resource(w wireResource) runners.ToolContent {
 	if w.Text != nil {
 		c.Text = s.o.Secrets.Redact(*w.Text)
 	} else {
-		c.Data = s.o.Secrets.redactBytes(decode(w.Blob))
+		c.Data = s.decode(w.Blob)
 	}
 	return c
 }
 
-// decode decodes base64 up to its first mistake.
-func decode(text string) []byte {
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		data, _ = base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
-	}
-	return data
+// decode decodes base64 up to its first mistake, without secrets.
+func (s *Server) decode(text string) []byte {
+	data, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "=\r\n"))
+	return []byte(s.o.Secrets.Redact(string(data)))
 }

@@ -99,7 +99,7 @@ func (s *Server) acquire(ctx context.Context) (*conn, error) {
 		case s.closed:
 			s.mu.Unlock()
 			return nil, s.unavailable("this program ends")
-		case s.conn != nil && s.conn.alive():
+		case s.conn != nil && s.conn.ctx.Err() == nil:
 			s.users++
 			if s.idle != nil {
 				s.idle.Stop()
@@ -158,11 +158,12 @@ func (s *Server) fail(err error) {
 
 // watch notes the end of a connection.
 func (s *Server) watch(c *conn) {
-	<-c.dead
-	if c.reason == nil {
+	<-c.ctx.Done()
+	reason := context.Cause(c.ctx)
+	if reason == context.Canceled {
 		return // we closed it
 	}
-	s.log.Warn("a server of tools has ended", zap.String("error", s.o.Secrets.Redact(c.reason.Error())))
+	s.log.Warn("a server of tools has ended", zap.String("error", s.o.Secrets.Redact(reason.Error())))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn != c {
@@ -170,7 +171,7 @@ func (s *Server) watch(c *conn) {
 	}
 	s.conn = nil
 	if !c.proved.Load() {
-		s.fail(c.reason)
+		s.fail(reason)
 	}
 }
 
@@ -178,7 +179,9 @@ func (s *Server) watch(c *conn) {
 func (s *Server) release(c *conn, answered bool) {
 	if answered {
 		c.proved.Store(true)
-		c.flood.Store(0)
+		if c.flood != nil {
+			c.flood.Store(0)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,31 +229,21 @@ func (s *Server) ended(ctx context.Context) error {
 // conn is a connection that has been initialized.
 type conn struct {
 	*session
-	dead   chan struct{} // closed at the end
+	ctx    context.Context // ends with the connection, for a reason
+	cancel context.CancelCauseFunc
 	end    sync.Once
-	reason error // set before dead is closed; nil: we ended it
 	stop   func()
 	tells  bool // when the server's tools change
 	proved atomic.Bool
-	stale  atomic.Bool  // the server has said that its tools changed
-	flood  atomic.Int64 // bytes since the last answer
-}
-
-func (c *conn) alive() bool {
-	select {
-	case <-c.dead:
-		return false
-	default:
-		return true
-	}
+	stale  atomic.Bool   // the server has said that its tools changed
+	flood  *atomic.Int64 // bytes since the last answer; nil: over HTTP
 }
 
 // close ends the connection for a reason, nil if it is ours, and returns when the server has
 // stopped.
 func (c *conn) close(reason error) {
 	c.end.Do(func() {
-		c.reason = reason
-		close(c.dead)
+		c.cancel(reason)
 		c.stop()
 	})
 }

@@ -22,7 +22,7 @@ func TestBackoff(t *testing.T) {
 		if waits[0] != time.Second || waits[3] != 8*time.Second || waits[7] != maxWait {
 			t.Errorf("waits %v", waits)
 		}
-		s.conn, s.users = &conn{dead: make(chan struct{})}, 2
+		s.conn, s.users = &conn{}, 2
 		s.release(s.conn, true)
 		if time.Until(s.notBefore) > 0 || s.failures != 0 {
 			t.Errorf("after an answer: %v, %d failures", s.notBefore, s.failures)

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -109,7 +110,7 @@ func (t tokenFile) SaveToken(_ context.Context, token *transport.Token) error {
 
 // Login gets a token from the authorization server of a server over HTTP: open shows the
 // user the page on which to agree, which then leads back to this machine.
-func (s *Server) Login(ctx context.Context, open func(page string)) error {
+func (s *Server) Login(ctx context.Context, open func(page string)) (err error) {
 	if s.Err != nil {
 		return s.Err
 	}
@@ -125,9 +126,8 @@ func (s *Server) Login(ctx context.Context, open func(page string)) error {
 	if err := store.write(saved{URL: s.URL}); err != nil {
 		return err
 	}
-	done := false
 	defer func() {
-		if !done {
+		if err != nil {
 			_ = os.Remove(store.path)
 		}
 	}()
@@ -157,11 +157,7 @@ func (s *Server) Login(ctx context.Context, open func(page string)) error {
 		return err
 	}
 	v.ClientID, v.ClientSecret, v.AuthMethod = handler.GetClientID(), handler.GetClientSecret(), handler.GetTokenEndpointAuthMethod()
-	if err := store.write(v); err != nil {
-		return err
-	}
-	done = true
-	return nil
+	return store.write(v)
 }
 
 // authorize registers us as a client, sends the user to the page, and takes the code that
@@ -182,8 +178,7 @@ func (s *Server) authorize(ctx context.Context, h *transport.OAuthHandler, liste
 	if err != nil {
 		return err
 	}
-	type answer struct{ code, state, refused string }
-	answers := make(chan answer, 1)
+	answers := make(chan url.Values, 1)
 	back := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()
 		if r.URL.Path != "/callback" || q.Get("state") != state {
@@ -192,7 +187,7 @@ func (s *Server) authorize(ctx context.Context, h *transport.OAuthHandler, liste
 		}
 		fmt.Fprintln(w, "coderunner has the answer; this page can be closed.")
 		select {
-		case answers <- answer{q.Get("code"), q.Get("state"), q.Get("error")}:
+		case answers <- q:
 		default:
 		}
 	})}
@@ -204,11 +199,11 @@ func (s *Server) authorize(ctx context.Context, h *transport.OAuthHandler, liste
 	}()
 	open(page)
 	select {
-	case a := <-answers:
-		if a.refused != "" {
-			return fmt.Errorf("%s refuses the login: %s", s.Name, a.refused)
+	case q := <-answers:
+		if refused := q.Get("error"); refused != "" {
+			return fmt.Errorf("%s refuses the login: %s", s.Name, refused)
 		}
-		return h.ProcessAuthorizationResponse(ctx, a.code, a.state, verifier)
+		return h.ProcessAuthorizationResponse(ctx, q.Get("code"), q.Get("state"), verifier)
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -2,6 +2,7 @@ package connect
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -30,14 +31,6 @@ func (s *Secrets) Redact(text string) string {
 		return r.Replace(text)
 	}
 	return text
-}
-
-// redactBytes is Redact for data that need not be text.
-func (s *Secrets) redactBytes(data []byte) []byte {
-	if r := s.with.Load(); r != nil {
-		return []byte(r.Replace(string(data)))
-	}
-	return data
 }
 
 func (s *Secrets) addServer(c config.Server) {
@@ -78,13 +71,8 @@ func (s *Secrets) Add(name, value string) {
 		return
 	}
 	s.names[value] = name
-	values := make([]string, 0, len(s.names))
-	for value := range s.names {
-		values = append(values, value)
-	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // the longer first, of which another may be a part
 	var pairs []string
-	for _, value := range values {
+	for _, value := range slices.SortedFunc(maps.Keys(s.names), func(a, b string) int { return len(b) - len(a) }) { // the longer first, of which another may be a part
 		with := "[secret " + s.names[value] + "]"
 		pairs = append(pairs, value, with)
 		if text, err := json.Marshal(value); err == nil && string(text[1:len(text)-1]) != value {

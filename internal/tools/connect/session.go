@@ -24,30 +24,27 @@ type session struct {
 
 	mu       sync.Mutex
 	progress map[string]chan<- progress // of the calls, by their tokens
-	askers   []*asker                   // of the calls, the newest last
+	askers   []*askFunc                 // of the calls, the newest last
 }
 
-// asker asks the user of a call.
-type asker struct {
-	ask func(params json.RawMessage) (json.RawMessage, error)
-}
+// askFunc asks the user of a call.
+type askFunc func(params json.RawMessage) (json.RawMessage, error)
 
 // maxElicited bounds what a server asks, in bytes.
 const maxElicited = 32 << 10
 
 // asking has the user asked what the server asks, until done is called.
-func (s *session) asking(ask func(json.RawMessage) (json.RawMessage, error)) (done func()) {
+func (s *session) asking(ask askFunc) (done func()) {
 	if ask == nil {
 		return func() {}
 	}
-	a := &asker{ask}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.askers = append(s.askers, a)
+	s.askers = append(s.askers, &ask)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.askers = slices.DeleteFunc(s.askers, func(b *asker) bool { return a == b })
+		s.askers = slices.DeleteFunc(s.askers, func(a *askFunc) bool { return a == &ask })
 	}
 }
 
@@ -57,16 +54,16 @@ func (s *session) Elicit(_ context.Context, r mcp.ElicitationRequest) (result *m
 	result = &mcp.ElicitationResult{}
 	result.Action = mcp.ElicitationResponseActionCancel
 	s.mu.Lock()
-	var a *asker
+	var ask *askFunc
 	if n := len(s.askers); n > 0 {
-		a = s.askers[n-1]
+		ask = s.askers[n-1]
 	}
 	s.mu.Unlock()
 	text, err := json.Marshal(r.Params)
-	if a == nil || err != nil || len(text) > maxElicited {
+	if ask == nil || err != nil || len(text) > maxElicited {
 		return result, err
 	}
-	if text, err = a.ask(json.RawMessage(s.redact(string(text)))); err == nil {
+	if text, err = (*ask)(json.RawMessage(s.redact(string(text)))); err == nil {
 		err = json.Unmarshal(text, result)
 	}
 	return result, err
@@ -88,11 +85,10 @@ type replyKey struct{}
 // keep notes an answer for the caller of the client's method, which returns only a part of it.
 func keep(ctx context.Context, r *transport.JSONRPCResponse) {
 	to, ok := ctx.Value(replyKey{}).(*reply)
-	switch {
-	case !ok:
-	case r == nil:
-		*to = reply{}
-	default:
+	if !ok {
+		return
+	}
+	if *to = (reply{}); r != nil {
 		*to = reply{r.Result, r.Error}
 	}
 }
@@ -131,7 +127,8 @@ func (t stdioTransport) SendRequest(ctx context.Context, r transport.JSONRPCRequ
 
 // open makes a connection of a transport.
 func (s *Server) open(ctx context.Context, t transport.Interface, options ...client.ClientOption) (*conn, error) {
-	c := &conn{dead: make(chan struct{}), session: &session{redact: s.o.Secrets.Redact, progress: map[string]chan<- progress{}}}
+	c := &conn{session: &session{redact: s.o.Secrets.Redact, progress: map[string]chan<- progress{}}}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.client = client.NewClient(t, append(options, client.WithElicitationHandler(c.session), client.WithClientCapabilities(mcp.ClientCapabilities{
 		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
 	}))...)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -95,7 +96,7 @@ func (s *Server) connectStdio(ctx context.Context, command process.Command, opti
 		p.Wait(&readers)
 		<-s.o.Room
 		code, _ := p.Exit()
-		run.over(fmt.Errorf("it has ended with the exit code %d%s", code, run.lastWords()))
+		run.over(fmt.Errorf("it has ended with the exit code %d%s", code, run.last))
 		close(ended)
 		if c := <-gone; c != nil {
 			c.close(run.reason())
@@ -111,15 +112,12 @@ func (s *Server) connectStdio(ctx context.Context, command process.Command, opti
 		}
 		return nil, err
 	}
-	c.tells = !mcp.IsModernProtocol(c.client.ProtocolVersion())
+	c.flood, c.tells = &run.flood, !mcp.IsModernProtocol(c.client.ProtocolVersion())
 	c.stop = func() {
 		_ = c.client.Close()
 		write.Close()
 		run.stop()
 	}
-	run.mu.Lock()
-	run.flooded = func(n int) bool { return c.flood.Add(int64(n)) > maxFlood }
-	run.mu.Unlock()
 	gone <- c
 	return c, nil
 }
@@ -147,13 +145,14 @@ func (s *Server) confinement(path string) (*sandbox.Spec, error) {
 
 // stdio is a process and what it writes.
 type stdio struct {
-	p  *process.Process
-	in input
+	p     *process.Process
+	in    input
+	flood atomic.Int64 // bytes since the last answer
 
-	mu      sync.Mutex
-	err     error // the first
-	last    string
-	flooded func(n int) bool
+	last string // words of its stderr, which has been read when it has ended
+
+	mu  sync.Mutex
+	err error // the first
 }
 
 // over notes why the connection ends, once, and ends the process.
@@ -172,16 +171,6 @@ func (r *stdio) reason() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
-}
-
-// lastWords returns the last line that the server has written to stderr.
-func (r *stdio) lastWords() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.last == "" {
-		return ""
-	}
-	return "; its last words: " + r.last
 }
 
 // stop closes the server's input, which asks it to end, and kills it if it does not.
@@ -208,13 +197,10 @@ func (r *stdio) copy(w io.Writer, from io.Reader) error {
 		} else {
 			line += n
 		}
-		r.mu.Lock()
-		flooded := r.flooded
-		r.mu.Unlock()
 		switch {
 		case line > maxMessage:
 			return fmt.Errorf("it has sent a message of more than %d MiB", maxMessage>>20)
-		case flooded != nil && flooded(n):
+		case r.flood.Add(int64(n)) > maxFlood:
 			return fmt.Errorf("it has sent more than %d MiB that nobody asked for", maxFlood>>20)
 		}
 		if _, err := w.Write(buf[:n]); err != nil {
@@ -239,9 +225,7 @@ func (r *stdio) logStderr(s *Server, from io.Reader) {
 		line, more, err := lines.ReadLine()
 		text := runners.Clip(s.o.Secrets.Redact(strings.TrimSpace(strings.ToValidUTF8(string(line), "\uFFFD"))), maxLogLine)
 		if text != "" {
-			r.mu.Lock()
-			r.last = text
-			r.mu.Unlock()
+			r.last = "; its last words: " + text
 			if n < maxLogged {
 				s.log.Info("stderr of a server of tools", zap.String("line", text))
 			}

@@ -27,47 +27,36 @@ const (
 	Deny  Decision = "deny"
 )
 
-// The bounds where the configuration has none.
-const (
-	DefaultCalls    = 10_000
-	DefaultBytes    = 256 << 20
-	DefaultParallel = 8
-	DefaultSeconds  = 120
-)
-
 // Gate is a policy. It does not change.
-type Gate struct{ p config.Policy }
+type Gate struct{ config.Policy }
 
-// New returns the gate of a policy.
+// New returns the gate of a policy, with the bounds that it does not have.
 func New(p config.Policy) *Gate {
-	p.Calls, p.Bytes = cmp.Or(p.Calls, DefaultCalls), cmp.Or(p.Bytes, DefaultBytes)
-	p.Parallel, p.Seconds = cmp.Or(p.Parallel, DefaultParallel), cmp.Or(p.Seconds, DefaultSeconds)
+	p.Calls, p.Bytes = cmp.Or(p.Calls, 10_000), cmp.Or(p.Bytes, 256<<20)
+	p.Parallel, p.Seconds = cmp.Or(p.Parallel, 8), cmp.Or(p.Seconds, 120)
 	return &Gate{p}
 }
 
 // For returns the gate of a client.
 func (g *Gate) For(client string) *Gate {
-	if p, ok := g.p.Clients[client]; ok {
+	if p, ok := g.Clients[client]; ok {
 		return New(p)
 	}
 	return g
 }
 
-// Parallel returns how many calls a server gets at once.
-func (g *Gate) Parallel() int { return g.p.Parallel }
-
 // Time returns how long a call may take.
-func (g *Gate) Time() time.Duration { return time.Duration(g.p.Seconds * float64(time.Second)) }
+func (g *Gate) Time() time.Duration { return time.Duration(g.Seconds * float64(time.Second)) }
 
 // Decide decides about a tool that has these names, each "server.tool", and returns what made
 // the decision: a pattern, or what the server says of the tool. A pattern that denies wins;
 // else the one that is longest without its wildcards, and of two the one that asks.
 func (g *Gate) Decide(names []string, readOnly bool) (d Decision, by string) {
-	if by, _ := longest(g.p.Deny, names); by != "" {
+	if by, _ := longest(g.Deny, names); by != "" {
 		return Deny, by
 	}
-	allow, a := longest(g.p.Allow, names)
-	ask, q := longest(g.p.Ask, names)
+	allow, a := longest(g.Allow, names)
+	ask, q := longest(g.Ask, names)
 	switch {
 	case ask != "" && q >= a:
 		return Ask, ask
@@ -121,7 +110,7 @@ func (g *Gate) Run() *Run { return &Run{gate: g} }
 func (r *Run) Call() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.calls >= r.gate.p.Calls {
+	if r.calls >= r.gate.Calls {
 		return budget("has made %d calls, as many as a run may; \"coderunner\": {\"calls\": …} in the configuration allows more", r.calls)
 	}
 	r.calls++
@@ -132,8 +121,8 @@ func (r *Run) Call() error {
 func (r *Run) Bytes(n int) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bytes+int64(n) > r.gate.p.Bytes {
-		return budget("has sent and got %d bytes; with %d more they would be over the %d that a run may; \"coderunner\": {\"bytes\": …} in the configuration allows more", r.bytes, n, r.gate.p.Bytes)
+	if r.bytes+int64(n) > r.gate.Bytes {
+		return budget("has sent and got %d bytes; with %d more they would be over the %d that a run may; \"coderunner\": {\"bytes\": …} in the configuration allows more", r.bytes, n, r.gate.Bytes)
 	}
 	r.bytes += int64(n)
 	return nil

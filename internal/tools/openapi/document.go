@@ -222,13 +222,13 @@ func (s *source) operation(method, path string, text json.RawMessage) (*Operatio
 	if !o.takeBody(s, w.RequestBody, &in) {
 		return nil, false
 	}
-	o.Input = in.object()
+	o.Input = in.text(map[string]any{"type": "object", "properties": in.properties, "required": in.required})
 	out := schemas{source: s, used: map[string]any{}}
 	for _, status := range []string{"200", "201", "202", "2XX", "default"} {
 		var response struct{ Content map[string]media }
 		if text, ok := w.Responses[status]; ok && s.read(text, &response) {
 			if _, m := pick(response.Content); m.Schema != nil {
-				o.Output = out.whole(m.Schema)
+				o.Output = out.text(out.taken(m.Schema))
 			}
 			break
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -101,22 +100,19 @@ func (b *body) multipart(fields map[string]any) (text []byte, mime string, err e
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		for _, value := range texts(fields[name]) {
 			if !b.files[name] {
-				err = errors.Join(err, w.WriteField(name, value))
+				_ = w.WriteField(name, value) // the buffer takes all
 				continue
 			}
-			data, wrong := base64.StdEncoding.DecodeString(value)
-			if wrong != nil {
-				return nil, "", fmt.Errorf("%s is a file, and not in base64: %w", name, wrong)
+			data, err := base64.StdEncoding.DecodeString(value)
+			if err != nil {
+				return nil, "", fmt.Errorf("%s is a file, and not in base64: %w", name, err)
 			}
-			part, failed := w.CreateFormFile(name, name)
-			if failed == nil {
-				_, failed = part.Write(data)
-			}
-			err = errors.Join(err, failed)
+			part, _ := w.CreateFormFile(name, name)
+			_, _ = part.Write(data)
 		}
 	}
-	err = errors.Join(err, w.Close())
-	return buffer.Bytes(), w.FormDataContentType(), err
+	_ = w.Close()
+	return buffer.Bytes(), w.FormDataContentType(), nil
 }
 
 // query adds a parameter to a query, in the styles form and deepObject.

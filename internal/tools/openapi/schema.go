@@ -33,26 +33,14 @@ func (c *schemas) add(name string, schema any, description string, required bool
 	}
 }
 
-// object returns the schema of the arguments.
-func (c *schemas) object() json.RawMessage {
-	return c.text(map[string]any{"type": "object", "properties": c.properties, "required": c.required})
-}
-
-// whole returns a schema with what it refers to.
-func (c *schemas) whole(schema any) json.RawMessage {
-	at, ok := c.taken(schema).(map[string]any)
-	if !ok {
-		return nil
-	}
-	return c.text(at)
-}
-
-func (c *schemas) text(at map[string]any) json.RawMessage {
-	if len(c.used) > 0 {
+// text returns a schema that was taken, with what it refers to.
+func (c *schemas) text(taken any) json.RawMessage {
+	at, ok := taken.(map[string]any)
+	if ok && len(c.used) > 0 {
 		at["$defs"] = c.used
 	}
 	text, err := json.Marshal(at)
-	if err != nil || c.nodes > maxNodes {
+	if err != nil || !ok || c.nodes > maxNodes {
 		return nil
 	}
 	return text

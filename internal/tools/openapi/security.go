@@ -13,18 +13,17 @@ type scheme struct{ Type, Scheme, Name, In string }
 // that the operation takes needs, if all of that is there.
 func (o *Operation) authorize(r *http.Request, credentials map[string]string) {
 	for _, way := range o.ways {
-		missing := len(way) == 0
+		all := len(way) > 0
 		for name := range way {
 			_, known := credentials[name]
-			missing = missing || !known
+			all = all && known
 		}
-		if missing {
-			continue
+		if all {
+			for name, s := range way {
+				s.add(r, credentials[name])
+			}
+			return
 		}
-		for name, s := range way {
-			s.add(r, credentials[name])
-		}
-		return
 	}
 }
 
