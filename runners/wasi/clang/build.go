@@ -140,7 +140,7 @@ func (b *builder) tool(ctx context.Context, args []string) (engine.End, error) {
 	own := b.Args
 	b.Args, b.Env = args, b.variables()
 	defer func() { b.Args, b.Env = own, b.env }()
-	in, err := engine.Start(ctx, b.Process, b.Code)
+	in, _, err := engine.Begin(ctx, b.Process, b.Code, nil)
 	if err != nil {
 		return engine.End{}, err
 	}

@@ -59,8 +59,7 @@ func (e *Engine) Keep(ctx context.Context, key string, build func(ctx context.Co
 	return e.cfg.Files.File(ctx, builtKind, key, build)
 }
 
-// builtKind is the kind of what the cache keeps of programs.
-const builtKind = "built"
+const builtKind = "built" // of what the cache keeps of programs
 
 // repack writes the files of a tar archive as a zip archive.
 func repack(w io.Writer, from string) (err error) {

@@ -60,7 +60,8 @@ type begun struct {
 // Begin makes an instance that has begun: boot calls the functions for that, which finds
 // neither an environment nor arguments, and returns what of its state is the host's. It must
 // depend on nothing else, open nothing, and not change the module's tables. Where the module
-// has begun before, boot is not called. Nil: it has only its data.
+// has begun before, boot is not called. Nil: it has only its data, and no function was called.
+// When ctx ends, the module traps. The caller closes the instance.
 func Begin(ctx context.Context, k *kernel.Process, c *Code, boot func(in *Instance) (state []byte, err error)) (in *Instance, state []byte, err error) {
 	if in, err = instantiate(ctx, k, c); err != nil {
 		return nil, nil, err

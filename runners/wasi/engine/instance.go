@@ -46,16 +46,6 @@ type instanceKey struct{}
 // FromContext returns the instance of a call.
 func FromContext(ctx context.Context) *Instance { return ctx.Value(instanceKey{}).(*Instance) }
 
-// maxMemory is what 32 bits can address.
-const maxMemory = 4 << 30
-
-// Start makes an instance of a module, without calling any of its functions. When ctx ends,
-// the module traps. The caller closes the instance.
-func Start(ctx context.Context, k *kernel.Process, c *Code) (*Instance, error) {
-	in, _, err := Begin(ctx, k, c, nil)
-	return in, err
-}
-
 // instantiate makes an instance without the data that is apart from its module.
 func instantiate(ctx context.Context, k *kernel.Process, c *Code) (_ *Instance, err error) {
 	in := &Instance{k: k, code: c}
@@ -73,7 +63,7 @@ func instantiate(ctx context.Context, k *kernel.Process, c *Code) (_ *Instance, 
 	}
 	reused := in.reuse()
 	if !reused {
-		if in.memory, err = linmem.New(maxMemory); err != nil {
+		if in.memory, err = linmem.New(4 << 30); err != nil {
 			return nil, err
 		}
 	}

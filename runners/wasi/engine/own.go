@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -181,18 +182,16 @@ func checkNames(m *wasmbin.Module) error {
 	if _, ok := m.ExportedFunc("_start"); !ok {
 		return &BadModule{"it is a library: it exports no function _start"}
 	}
-	for _, e := range m.Exports {
-		if e.Kind == wasmbin.KindMemory && e.Name == "memory" {
-			return nil
-		}
+	if !slices.ContainsFunc(m.Exports, func(e wasmbin.Export) bool { return e.Kind == wasmbin.KindMemory && e.Name == "memory" }) {
+		return &BadModule{"it exports no memory"}
 	}
-	return &BadModule{"it exports no memory"}
+	return nil
 }
 
 // Main runs a module that is a program, and returns how it ended. After a trap, debug returns the
 // module with debug information; nil: names are enough.
 func Main(ctx context.Context, p *kernel.Process, c *Code, debug func() []byte) (End, error) {
-	in, err := Start(ctx, p, c)
+	in, _, err := Begin(ctx, p, c, nil)
 	if err != nil {
 		return End{}, err
 	}

@@ -161,7 +161,7 @@ func (c *Call) Interpret(ctx context.Context, name string, boot func(in *engine.
 	var state []byte
 	var err error
 	if boot == nil {
-		in, err = engine.Start(ctx, c.Process, c.Code)
+		in, _, err = engine.Begin(ctx, c.Process, c.Code, nil)
 	} else {
 		in, state, err = c.begin(ctx, func(in *engine.Instance) (state []byte, err error) {
 			err = engine.Guard(func() { state = boot(in) })
