@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"coderunner/runners"
@@ -92,20 +91,22 @@ type request struct {
 }
 
 // encodeRequest returns a request as data, and false if it has what cannot cross: the
-// streams, signals and directories of a program that somebody runs at a terminal.
-func encodeRequest(r runners.Request) (request, bool) {
-	q := request{Request: r, Asks: r.Ask != nil, Tools: r.Tools != nil, Prints: r.Printed != nil}
+// streams, signals and directories of a program that somebody runs at a terminal. Any other
+// program's input is read as a whole, whatever it is: the server runs no program itself.
+func encodeRequest(r runners.Request) (q request, ok bool, err error) {
+	q = request{Request: r, Asks: r.Ask != nil, Tools: r.Tools != nil, Prints: r.Printed != nil}
 	q.Client = "" // the server's word for whom it serves
 	if r.Project != nil || r.Stdout != nil || r.Stderr != nil || r.Signals != nil || r.Terminal {
-		return q, false
+		return q, false, nil
 	}
-	if text, ok := r.Stdin.(*strings.Reader); ok {
-		input, _ := io.ReadAll(text)
+	if r.Stdin != nil {
+		input, err := io.ReadAll(r.Stdin)
+		if err != nil {
+			return q, true, fmt.Errorf("read the program's input: %w", err)
+		}
 		q.Input = &input
-	} else if r.Stdin != nil {
-		return q, false
 	}
-	return q, true
+	return q, true, nil
 }
 
 // outcome is a [runners.Outcome] as plain data.

@@ -42,9 +42,9 @@ func (p *Pool) grace(r runners.Request) time.Duration {
 // Run runs a program of Python or bash in a worker of the client. It reports false if the
 // request cannot cross, since it has somebody's terminal or directory.
 func (p *Pool) Run(ctx context.Context, req runners.Request) (out *runners.Outcome, ok bool, err error) {
-	message, ok := encodeRequest(req)
-	if !ok {
-		return nil, false, nil
+	message, ok, err := encodeRequest(req)
+	if !ok || err != nil {
+		return nil, ok, err
 	}
 	req.Limits = req.Limits.WithDefaults()
 	req.Progress = req.Progress.Serial()

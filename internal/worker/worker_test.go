@@ -1,9 +1,14 @@
 package worker_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os"
+	"strings"
 	"testing"
+	"testing/iotest"
 
 	"go.uber.org/zap/zaptest"
 
@@ -55,4 +60,26 @@ func TestContract(t *testing.T) {
 	py, sh := open(t)
 	t.Run("python", func(t *testing.T) { runnertest.Run(t, py, []runners.Language{runners.Python}) })
 	t.Run("bash", func(t *testing.T) { runnertest.Run(t, sh, []runners.Language{runners.Bash}) })
+}
+
+// TestInWorkers runs programs whose requests have what others have not: none of them is the
+// server's own to run, whatever its input is.
+func TestInWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Pyodide")
+	}
+	py, _ := open(t)
+	r := py.(worker.Runner)
+	r.Runner = nil // the server's own: a nil pointer, if it is asked to run one
+	for name, in := range map[string]io.Reader{"text": strings.NewReader("x"), "bytes": bytes.NewReader([]byte("x")), "stream": io.MultiReader(strings.NewReader("x"))} {
+		t.Run(name, func(t *testing.T) {
+			o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: "print(input())", Stdin: in})
+			if err != nil || o.Stdout != "x\n" {
+				t.Errorf("%+v, %v", o, err)
+			}
+		})
+	}
+	if o, err := r.Run(t.Context(), runners.Request{Language: runners.Python, Code: "1", Stdin: iotest.ErrReader(io.ErrNoProgress)}); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("%+v, %v", o, err)
+	}
 }
