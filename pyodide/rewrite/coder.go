@@ -39,8 +39,8 @@ type coder struct {
 	c       *wasmbin.Code
 	b       []byte
 	from    int    // what is copied up to now
-	places  Places // of buf
-	sources Places // of b
+	places  places // of buf
+	sources places // of b
 	frames  []frame
 	labels  int32
 	eh      bool

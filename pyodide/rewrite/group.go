@@ -32,7 +32,7 @@ type group struct {
 	locals uint32   // the next of ours
 	skip   []bool   // instructions that are left out
 	moved  []uint32 // locals that move only at the end
-	places Places   // of the loads and stores in the code
+	places places   // of the loads and stores in the code
 }
 
 // place numbers the instructions of all rounds.

@@ -36,7 +36,7 @@ type Info struct {
 	// Tables describes the tables of a main module.
 	Tables []Table
 
-	Places Places // nil without Options.Places
+	places places // with Options.Places; gob leaves it out, as nobody wants it later
 
 	Stats Stats
 }

@@ -78,7 +78,7 @@ type inliner struct {
 	buf   []byte
 	left  int // bytes that may still be copied
 
-	places Places // of buf
+	places places // of buf
 }
 
 // consider makes a template of a function if possible.

@@ -60,7 +60,7 @@ func TestPlaces(t *testing.T) {
 		_, now := instructions(t, out)
 		for f := range was {
 			for at, x := range now[f] {
-				of, call := info.Places.Of(at)
+				of, call := info.Of(at)
 				from := was[f][of]
 				switch touch := x.Op == wasmbin.OpI32Load || x.Op == wasmbin.OpI32Load8U; {
 				case !traps(x.Op) || x.Op == wasmbin.OpCall && int(x.A) >= len(before.Funcs):

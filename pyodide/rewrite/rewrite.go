@@ -102,7 +102,7 @@ func Module(in []byte, o Options) (out []byte, info *Info, err error) {
 		return nil, nil, err
 	}
 	info = r.info()
-	info.Stats, info.Places = r.stats, r.places
+	info.Stats, info.places = r.stats, r.places
 	return out, info, nil
 }
 

@@ -99,7 +99,7 @@ type rewriter struct {
 	tableFuncs  [][2]uint32 // size and grow by table
 	threads     threads
 	addedMemory bool
-	places      Places
+	places      places
 }
 
 // body locates the code of a function.
@@ -110,7 +110,7 @@ type body struct {
 	// What else is in it.
 	tries, throws bool
 	labels        uint32 // of the longest br_table
-	places        Places // where it is from
+	places        places // where it is from
 }
 
 // helper is a function after the module's own.

@@ -41,7 +41,7 @@ int main(int argc, char **argv) {
 	{name: "deep", lang: runners.C, code: "int f(int n) {\n  int a = f(n + 1);\n  return a * f(n - a) + 1;\n}\nint main(int argc, char **argv) { return f(argc); }\n",
 		status: runners.Failed, exit: 134, kind: "Trap", message: "stack overflow", stderr: "    in f (main.c:2)\n    in f (main.c:2)\n"},
 	{name: "changes its source", lang: runners.C, code: "#include <stdio.h>\n#include <stdlib.h>\nint main(void) {\n  fclose(fopen(\"main.c\", \"w\"));\n  abort();\n}\n",
-		status: runners.Failed, exit: 134, kind: "Trap", message: "unreachable", stderr: "    in main\n"},
+		status: runners.Failed, exit: 134, kind: "Trap", message: "unreachable", stderr: "    in __original_main\n"},
 	{name: "recursion", lang: runners.C, code: "int f(volatile int *p) { volatile int x = *p; return f(&x) + x; }\nint main(void) { int x = 1; return f(&x); }", status: runners.Failed, exit: 134, kind: "Trap"},
 	{name: "endless", lang: runners.C, code: "int main(void) { for (volatile int i = 0;; i++); }", limits: runners.Limits{Timeout: time.Second}, status: runners.TimedOut, exit: 137},
 	{name: "malloc until failure", lang: runners.C, code: "#include <stdlib.h>\n#include <string.h>\nchar *volatile p;\nint main(void) { int n = 0; for (; (p = malloc(1 << 20)); n++) memset(p, 1, 1 << 20); return n > 16 ? 9 : 1; }", limits: runners.Limits{Memory: 256 << 20}, status: runners.Failed, exit: 9},

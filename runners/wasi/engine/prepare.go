@@ -108,7 +108,7 @@ func Build(ctx context.Context, dir string) error {
 		s.Info = []byte(strings.Join(info.Globals, "\n"))
 	} else {
 		s.Stub = append(m.Stub(nil), wasmbin.NameSection(wasm)...)
-		s.Of = info.Places.Of
+		s.Of = info.Of
 	}
 	return codestore.Build(ctx, dir, s)
 }
