@@ -165,6 +165,13 @@ func (r *reader) text() []byte {
 	return r.take(uint64(n) + 1)[:n]
 }
 
+// name returns the text at an offset of a section, nil if it is longer than maxText.
+func (d *Data) name(section string, at uint64) []byte {
+	r := d.reader(section, at)
+	r.b = r.b[:min(uint64(len(r.b)), at+maxText+1)]
+	return r.text()
+}
+
 // clip returns a text that may be shown.
 func clip(b []byte) string { return strings.ToValidUTF8(string(b[:min(len(b), maxText)]), "?") }
 

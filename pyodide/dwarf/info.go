@@ -54,6 +54,7 @@ func (d *Data) value(r *reader, form, addressSize uint64) (v value) {
 		r.take(16)
 	case 0x08: // string
 		v.text = r.text()
+		d.steps -= len(v.text) / maxText
 	case 0x0d: // sdata
 		_, n := r.leb()
 		v.number = uint64(n)
@@ -66,9 +67,9 @@ func (d *Data) value(r *reader, form, addressSize uint64) (v value) {
 	}
 	switch form {
 	case 0x0e:
-		v.text = d.reader(".debug_str", v.number).text()
+		v.text = d.name(".debug_str", v.number)
 	case 0x1f:
-		v.text = d.reader(".debug_line_str", v.number).text()
+		v.text = d.name(".debug_line_str", v.number)
 	}
 	return v
 }
