@@ -57,9 +57,9 @@ func (c *capture) take() (s string, full bool) {
 	return strings.TrimRight(string(c.buf), "\n"), c.full
 }
 
-// Output runs the commands of a substitution in a subshell and returns what they
+// output runs the commands of a substitution in a subshell and returns what they
 // print.
-func (sh *shell) Output(cs *syntax.CmdSubst) (string, error) {
+func (sh *shell) output(cs *syntax.CmdSubst) (string, error) {
 	if word := fileOf(cs); word != nil {
 		name, err := sh.ex.Literal(word)
 		if err != nil {
@@ -67,7 +67,7 @@ func (sh *shell) Output(cs *syntax.CmdSubst) (string, error) {
 		}
 		s, err := sh.readFile(name, 1<<40)
 		if sh.substatus = 0; err != nil && err != vars.ErrMemory {
-			sh.Report(err)
+			sh.report(err)
 			sh.substatus = 1
 			return "", nil
 		}
@@ -90,7 +90,7 @@ func (sh *shell) Output(cs *syntax.CmdSubst) (string, error) {
 		return "", vars.ErrMemory
 	}
 	if strings.Contains(s, "\x00") {
-		sh.Errorf("warning: command substitution: ignored null byte in input")
+		sh.errorf("warning: command substitution: ignored null byte in input")
 		s = strings.ReplaceAll(s, "\x00", "")
 	}
 	return s, nil
@@ -108,9 +108,9 @@ func fileOf(cs *syntax.CmdSubst) *syntax.Word {
 	return st.Redirs[0].Word
 }
 
-// Substitute starts the process of <(…) or >(…) and returns the path of its pipe,
+// substitute starts the process of <(…) or >(…) and returns the path of its pipe,
 // which the command finds as a descriptor.
-func (sh *shell) Substitute(ps *syntax.ProcSubst) (string, error) {
+func (sh *shell) substitute(ps *syntax.ProcSubst) (string, error) {
 	r, w, e := sh.files.FS.Pipe(0)
 	if e != abi.OK {
 		return "", vars.ErrMemory

@@ -21,7 +21,7 @@ func (sh *shell) condition(list []*syntax.Stmt) bool {
 	sh.quiet++
 	sh.stmts(list)
 	sh.quiet--
-	return sh.status == 0 && !sh.Stopped()
+	return sh.status == 0 && !sh.stopped()
 }
 
 func (sh *shell) ifClause(c *syntax.IfClause) {
@@ -30,7 +30,7 @@ func (sh *shell) ifClause(c *syntax.IfClause) {
 			sh.stmts(c.Then)
 			return
 		}
-		if sh.Stopped() {
+		if sh.stopped() {
 			return
 		}
 	}
@@ -53,7 +53,7 @@ func (sh *shell) body(list []*syntax.Stmt) bool {
 		*j = jump{}
 		return kind == continues
 	}
-	return !sh.Stopped()
+	return !sh.stopped()
 }
 
 func (sh *shell) while(c *syntax.WhileClause) {
@@ -61,7 +61,7 @@ func (sh *shell) while(c *syntax.WhileClause) {
 	for {
 		sh.loops++
 		ok := sh.condition(c.Cond)
-		if sh.loops--; sh.Stopped() {
+		if sh.loops--; sh.stopped() {
 			if sh.jump.kind == breaks || sh.jump.kind == continues {
 				if !sh.body(nil) {
 					break
@@ -96,7 +96,7 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		if l.InPos.IsValid() {
 			var err error
 			if items, err = sh.ex.Fields(l.Items); err != nil {
-				sh.Discard(err)
+				sh.discard(err)
 				return
 			}
 		}
@@ -107,15 +107,15 @@ func (sh *shell) forClause(c *syntax.ForClause) {
 		}
 		sh.status = 0
 		for _, s := range items {
-			sh.line = sh.Line(c.ForPos)
+			sh.line = sh.lineOf(c.ForPos)
 			sh.debugHead(c)
 			sh.traceWords("for", l)
 			if err := sh.setLoop(l.Name.Value, s); errors.Is(err, vars.ErrReadOnly) {
-				sh.Report(err)
+				sh.report(err)
 				sh.status = 1
 				return
 			} else if err != nil {
-				sh.Discard(err)
+				sh.discard(err)
 				return
 			}
 			if !sh.body(c.Do) {
@@ -143,7 +143,7 @@ func (sh *shell) countingLoop(l *syntax.CStyleLoop, do []*syntax.Stmt) {
 		}
 		if err != nil {
 			sh.status = 1
-			sh.ReportIn("((", err)
+			sh.reportIn("((", err)
 		}
 		return n, err == nil
 	}
@@ -172,18 +172,18 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 	prompt := cmp.Or(sh.vars.Get("PS3"), "#? ")
 	for show := true; ; show = false {
 		if show {
-			sh.Write(2, menu(items))
+			sh.write(2, menu(items))
 		}
-		sh.Write(2, prompt)
-		line, err := builtins.ReadLine(sh, 0, '\n')
+		sh.write(2, prompt)
+		line, err := builtins.ReadLine(face{sh}, 0, '\n')
 		if err != nil && line == "" {
-			sh.Write(2, "\n")
+			sh.write(2, "\n")
 			sh.status = 1
 			return
 		}
 		line = strings.Trim(line, " \t")
 		if line == "" {
-			sh.Write(2, menu(items))
+			sh.write(2, menu(items))
 			continue
 		}
 		choice := ""
@@ -191,7 +191,7 @@ func (sh *shell) selectLoop(name string, items []string, do []*syntax.Stmt) {
 			choice = items[n-1]
 		}
 		if err := cmp.Or(sh.vars.Set("REPLY", line), sh.vars.Set(name, choice)); err != nil {
-			sh.Report(err)
+			sh.report(err)
 			sh.status = 1
 			return
 		}
@@ -232,19 +232,19 @@ func menu(items []string) string {
 
 func (sh *shell) caseClause(c *syntax.CaseClause) {
 	if sh.opts.Xtrace {
-		sh.Trace("case " + sh.src.Of(c.Word) + " in")
+		sh.trace("case " + sh.src.Of(c.Word) + " in")
 	}
 	sh.debugHead(c)
 	word, err := sh.ex.Literal(c.Word)
 	if err != nil {
-		sh.Discard(err)
+		sh.discard(err)
 		return
 	}
 	sh.status = 0
 	for i := 0; i < len(c.Items); i++ {
 		item := c.Items[i]
 		if !sh.anyMatches(item.Patterns, word) {
-			if sh.Stopped() {
+			if sh.stopped() {
 				return
 			}
 			continue
@@ -255,7 +255,7 @@ func (sh *shell) caseClause(c *syntax.CaseClause) {
 			item = c.Items[i]
 			sh.stmts(item.Stmts)
 		}
-		if item.Op != syntax.Resume || sh.Stopped() {
+		if item.Op != syntax.Resume || sh.stopped() {
 			return
 		}
 	}
@@ -265,12 +265,12 @@ func (sh *shell) anyMatches(patterns []*syntax.Word, s string) bool {
 	for _, w := range patterns {
 		text, err := sh.ex.Pattern(w)
 		if err != nil {
-			sh.Discard(err)
+			sh.discard(err)
 			return false
 		}
 		pat, err := sh.ex.Compile(text, sh.opts.Extglob)
 		if err != nil {
-			sh.Discard(err)
+			sh.discard(err)
 			return false
 		}
 		if pat.Match(sh.ctx, s, sh.opts.Nocasematch) {
@@ -287,7 +287,7 @@ func (sh *shell) let(c *syntax.LetClause) {
 		var err error
 		if n, err = sh.ex.Number(x); err != nil {
 			sh.status = 1
-			sh.ReportIn("let", err)
+			sh.reportIn("let", err)
 			return
 		}
 	}
@@ -302,16 +302,16 @@ func (sh *shell) time(c *syntax.TimeClause) {
 	}
 	took, used := time.Since(start), sh.p.ChildCPU()-cpu
 	if c.PosixFormat {
-		sh.Write(2, fmt.Sprintf("real %.2f\nuser %.2f\nsys 0.00\n", took.Seconds(), used.Seconds()))
+		sh.write(2, fmt.Sprintf("real %.2f\nuser %.2f\nsys 0.00\n", took.Seconds(), used.Seconds()))
 		return
 	}
 	show := func(d time.Duration) string {
 		return fmt.Sprintf("%dm%.3fs", int(d.Minutes()), (d % time.Minute).Seconds())
 	}
 	if format := sh.vars.Lookup("TIMEFORMAT"); format != nil {
-		sh.Write(2, strings.NewReplacer("%R", fmt.Sprintf("%.3f", took.Seconds()), "%U", fmt.Sprintf("%.3f", used.Seconds()),
+		sh.write(2, strings.NewReplacer("%R", fmt.Sprintf("%.3f", took.Seconds()), "%U", fmt.Sprintf("%.3f", used.Seconds()),
 			"%S", "0.000", "%lR", show(took), "%lU", show(used), "%lS", "0m0.000s", "%%", "%").Replace(format.Str)+"\n")
 		return
 	}
-	sh.Write(2, "\nreal\t"+show(took)+"\nuser\t"+show(used)+"\nsys\t0m0.000s\n")
+	sh.write(2, "\nreal\t"+show(took)+"\nuser\t"+show(used)+"\nsys\t0m0.000s\n")
 }

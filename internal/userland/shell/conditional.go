@@ -33,10 +33,10 @@ func (sh *shell) test(c *syntax.TestClause) {
 		sh.status = t.code
 	case t.err != nil:
 		if e, is := t.err.(*vars.Error); is && e.Fatal {
-			sh.Discard(t.err)
+			sh.discard(t.err)
 			return
 		}
-		sh.ReportIn("[[", t.err)
+		sh.reportIn("[[", t.err)
 		sh.status = 1
 	}
 }
@@ -94,7 +94,7 @@ func (t *tester) primary(x syntax.TestExpr) bool {
 		}
 		s := t.text(w)
 		t.trace(x.Op.String(), s)
-		return t.err == nil && builtins.UnaryTest(t.sh, x.Op.String(), s)
+		return t.err == nil && builtins.UnaryTest(face{t.sh}, x.Op.String(), s)
 	case *syntax.BinaryTest:
 		return t.binary(x)
 	}
@@ -112,7 +112,7 @@ func (t *tester) trace(words ...string) {
 	if t.not {
 		words = append([]string{"!"}, words...)
 	}
-	t.sh.Trace("[[ " + strings.Join(words, " ") + " ]]")
+	t.sh.trace("[[ " + strings.Join(words, " ") + " ]]")
 }
 
 func (t *tester) text(w *syntax.Word) string {
@@ -160,7 +160,7 @@ func (t *tester) binary(x *syntax.BinaryTest) bool {
 		}
 		return builtins.Compare(x.Op.String(), a, b)
 	}
-	ok, _ := builtins.BinaryTest(t.sh, x.Op.String(), l, r.String())
+	ok, _ := builtins.BinaryTest(face{t.sh}, x.Op.String(), l, r.String())
 	return ok
 }
 

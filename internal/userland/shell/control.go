@@ -27,7 +27,7 @@ func init() {
 		commands[name] = flagged(func(sh *shell, _ builtins.Flags, args []string) int { return source(sh, name, args) })
 	}
 	for name, f := range builtins.Table {
-		commands[name] = func(sh *shell, args []string) int { return f(sh, args) }
+		commands[name] = func(sh *shell, args []string) int { return f(face{sh}, args) }
 	}
 	names = slices.Sorted(maps.Keys(commands))
 }
@@ -35,7 +35,7 @@ func init() {
 // flagged returns a builtin that has options.
 func flagged(f func(sh *shell, flags builtins.Flags, args []string) int) func(*shell, []string) int {
 	return func(sh *shell, args []string) int {
-		flags, args, ok := builtins.ParseFlags(sh, args)
+		flags, args, ok := builtins.ParseFlags(face{sh}, args)
 		if !ok {
 			return 2
 		}
@@ -49,7 +49,7 @@ func eval(sh *shell, _ builtins.Flags, args []string) int {
 		return 0
 	}
 	line := sh.line
-	sh.Eval(text)
+	sh.evalText(text)
 	sh.line = line
 	return sh.status
 }
@@ -57,7 +57,7 @@ func eval(sh *shell, _ builtins.Flags, args []string) int {
 // source is . and source: it runs a file in this shell.
 func source(sh *shell, name string, args []string) int {
 	if len(args) == 0 {
-		return builtins.Usage(sh, name, "filename argument required")
+		return builtins.Usage(face{sh}, name, "filename argument required")
 	}
 	path := args[0]
 	if !strings.Contains(path, "/") {
@@ -108,7 +108,7 @@ func exec(sh *shell, flags builtins.Flags, args []string) int {
 		if errno == abi.ENOENT && !strings.Contains(args[0], "/") {
 			text = "not found"
 		}
-		sh.Errorf("exec: %s: %s", args[0], text)
+		sh.errorf("exec: %s: %s", args[0], text)
 		sh.status = 127
 		if errno != abi.ENOENT {
 			sh.status = 126
@@ -141,7 +141,7 @@ func exit(sh *shell, args []string) int {
 	if len(args) > 1 {
 		n, err := strconv.ParseInt(strings.TrimSpace(args[1]), 10, 64)
 		if err != nil {
-			sh.Errorf("exit: %s: numeric argument required", args[1])
+			sh.errorf("exit: %s: numeric argument required", args[1])
 			n = 2
 		} else if len(args) > 2 {
 			return sh.fail("exit: too many arguments")
@@ -154,14 +154,14 @@ func exit(sh *shell, args []string) int {
 
 func returnFrom(sh *shell, args []string) int {
 	if len(sh.calls) == 0 {
-		sh.Errorf("return: can only `return' from a function or sourced script")
+		sh.errorf("return: can only `return' from a function or sourced script")
 		return 2
 	}
 	status := sh.before
 	if len(args) > 1 {
 		n, err := strconv.ParseInt(strings.TrimSpace(args[1]), 10, 64)
 		if err != nil {
-			sh.Errorf("return: %s: numeric argument required", args[1])
+			sh.errorf("return: %s: numeric argument required", args[1])
 			n = 2
 		}
 		status = int(n & 0xff)
@@ -172,24 +172,24 @@ func returnFrom(sh *shell, args []string) int {
 
 func breakLoop(sh *shell, args []string) int {
 	if sh.loops == 0 {
-		sh.Errorf("%s: only meaningful in a `for', `while', or `until' loop", args[0])
+		sh.errorf("%s: only meaningful in a `for', `while', or `until' loop", args[0])
 		return 0
 	}
 	n := 1
 	if len(args) > 2 {
-		sh.Errorf("%s: too many arguments", args[0])
+		sh.errorf("%s: too many arguments", args[0])
 		sh.status, sh.jump = 1, jump{kind: discards}
 		return 1
 	}
 	if len(args) > 1 {
 		var err error
 		if n, err = strconv.Atoi(args[1]); err != nil {
-			sh.Errorf("%s: %s: numeric argument required", args[0], args[1])
+			sh.errorf("%s: %s: numeric argument required", args[0], args[1])
 			sh.status, sh.jump = 128, jump{kind: exits}
 			return 128
 		}
 		if n < 1 {
-			sh.Errorf("%s: %s: loop count out of range", args[0], args[1])
+			sh.errorf("%s: %s: loop count out of range", args[0], args[1])
 			n = sh.loops
 		}
 	}
@@ -211,7 +211,7 @@ func shift(sh *shell, args []string) int {
 	}
 	switch {
 	case len(args) > 2:
-		sh.Errorf("shift: too many arguments")
+		sh.errorf("shift: too many arguments")
 		sh.status, sh.jump = 1, jump{kind: discards}
 		return 1
 	case n > len(sh.state.Params):
@@ -240,7 +240,7 @@ func caller(sh *shell, args []string) int {
 	}
 	i := len(sh.calls) - 1 - n
 	if i < 0 && len(args) == 1 {
-		return sh.Print("caller", "0 NULL\n")
+		return sh.print("caller", "0 NULL\n")
 	}
 	if i < 0 {
 		return 1
@@ -252,12 +252,12 @@ func caller(sh *shell, args []string) int {
 	}
 	file = cmp.Or(file, "NULL")
 	if len(args) == 1 {
-		return sh.Print("caller", fmt.Sprintf("%d %s\n", c.line, file))
+		return sh.print("caller", fmt.Sprintf("%d %s\n", c.line, file))
 	}
-	return sh.Print("caller", fmt.Sprintf("%d %s %s\n", c.line, name, file))
+	return sh.print("caller", fmt.Sprintf("%d %s %s\n", c.line, name, file))
 }
 
 func help(sh *shell, _ []string) int {
-	return sh.Print("help", "GNU bash, version "+bashVersion+" (coderunner)\nBuiltins: "+strings.Join(names, " ")+
+	return sh.print("help", "GNU bash, version "+bashVersion+" (coderunner)\nBuiltins: "+strings.Join(names, " ")+
 		"\nCommands: see /bin; `COMMAND --help' explains many of them.\n")
 }

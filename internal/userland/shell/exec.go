@@ -15,7 +15,7 @@ import (
 
 func (sh *shell) stmts(list []*syntax.Stmt) {
 	for _, st := range list {
-		if sh.Stopped() {
+		if sh.stopped() {
 			return
 		}
 		sh.stmt(st)
@@ -26,13 +26,13 @@ func (sh *shell) stmts(list []*syntax.Stmt) {
 // the memory that its expansions took.
 func (sh *shell) stmt(st *syntax.Stmt) {
 	sh.runTraps()
-	if sh.Stopped() || sh.opts.Noexec {
+	if sh.stopped() || sh.opts.Noexec {
 		return
 	}
 	transient, cleanup := sh.Transient, sh.cleanup
 	sh.cleanup = nil
 	if !sh.p.Stack.Enter(frame) || !sh.Room(1024) {
-		sh.Errorf("commands are nested too deeply: a function that calls itself without end?")
+		sh.errorf("commands are nested too deeply: a function that calls itself without end?")
 		sh.status, sh.jump = 2, jump{kind: exits}
 		return
 	}
@@ -48,7 +48,7 @@ func (sh *shell) stmt(st *syntax.Stmt) {
 		sh.background(st)
 		return
 	}
-	sh.line = sh.Line(st.Pos())
+	sh.line = sh.lineOf(st.Pos())
 	sh.debug(st)
 	if st.Negated {
 		sh.quiet++
@@ -91,7 +91,7 @@ func (sh *shell) debug(st *syntax.Stmt) {
 // not inherit the trap.
 func (sh *shell) debugStage(st *syntax.Stmt) {
 	if sh.traps["DEBUG"] != "" && !sh.opts.Functrace && !sh.opts.Lastpipe {
-		sh.line = sh.Line(st.Pos())
+		sh.line = sh.lineOf(st.Pos())
 		sh.debug(st)
 	}
 }
@@ -147,8 +147,8 @@ func (sh *shell) redirected(st *syntax.Stmt) {
 	undo, err := sh.redirect(st.Redirs)
 	switch {
 	case err != nil:
-		sh.line = sh.Line(st.Redirs[0].Pos()) // of a loop: where it ends
-		sh.Report(err)
+		sh.line = sh.lineOf(st.Redirs[0].Pos()) // of a loop: where it ends
+		sh.report(err)
 		sh.status = 1
 	case st.Cmd != nil:
 		sh.command(st.Cmd)
@@ -186,7 +186,7 @@ func (sh *shell) command(c syntax.Command) {
 		sh.status = int(arith.Truth(n == 0))
 		if err != nil {
 			sh.status = 1
-			sh.ReportIn("((", err)
+			sh.reportIn("((", err)
 		}
 	case *syntax.LetClause:
 		sh.let(c)
@@ -194,13 +194,13 @@ func (sh *shell) command(c syntax.Command) {
 		sh.test(c)
 	case *syntax.DeclClause:
 		sh.substatus = 0
-		sh.status = builtins.DeclareClause(sh, c)
+		sh.status = builtins.DeclareClause(face{sh}, c)
 	case *syntax.TimeClause:
 		sh.time(c)
 	case *syntax.CoprocClause:
 		sh.coproc(c)
 	default:
-		sh.Errorf("%T is not supported", c)
+		sh.errorf("%T is not supported", c)
 		sh.status = 2
 	}
 }
@@ -246,7 +246,7 @@ func (sh *shell) andOr(c *syntax.BinaryCmd) {
 		if i == 0 {
 			sh.quiet--
 		}
-		if (sh.status == 0) == (b.Op == syntax.AndStmt) && !sh.Stopped() {
+		if (sh.status == 0) == (b.Op == syntax.AndStmt) && !sh.stopped() {
 			sh.stmt(b.Y)
 		}
 	}

@@ -58,10 +58,10 @@ func (sh *shell) notFound(args []string, errno abi.Errno) {
 	}
 	switch f := sh.state.Functions["command_not_found_handle"]; {
 	case strings.Contains(name, "/") && sh.files.IsDir(name):
-		sh.Errorf("%s: Is a directory", name)
+		sh.errorf("%s: Is a directory", name)
 		sh.status = 126
 	case strings.Contains(name, "/") || errno == abi.EACCES:
-		sh.Errorf("%s: %s", name, files.Message(errno))
+		sh.errorf("%s: %s", name, files.Message(errno))
 	case f != nil:
 		sh.callFunction(f, append([]string{"command_not_found_handle"}, args...))
 	default:
@@ -69,7 +69,7 @@ func (sh *shell) notFound(args []string, errno abi.Errno) {
 		if hint != "" {
 			hint = "; " + hint
 		}
-		sh.Errorf("%s: command not found%s", name, hint)
+		sh.errorf("%s: command not found%s", name, hint)
 	}
 }
 
@@ -98,12 +98,12 @@ func (sh *shell) cannotStart(args []string, e kernel.Exec, err error) {
 	case abi.EAGAIN:
 		sh.cannotFork(err)
 	case abi.ENOENT:
-		sh.Errorf("%s: cannot execute: required file not found", args[0])
+		sh.errorf("%s: cannot execute: required file not found", args[0])
 		sh.status = 127
 	case abi.ENOEXEC:
 		head, _ := sh.readFile(e.Path, 80)
 		if line, _, _ := strings.Cut(head, "\n"); strings.ContainsRune(line, 0) {
-			sh.Errorf("%s: cannot execute binary file: Exec format error", args[0])
+			sh.errorf("%s: cannot execute binary file: Exec format error", args[0])
 			return
 		}
 		e.Program, e.Args = Main, append([]string{"bash", e.Path}, args[1:]...)
@@ -114,6 +114,6 @@ func (sh *shell) cannotStart(args []string, e kernel.Exec, err error) {
 		}
 		sh.status = sh.await(c.PID(), false)
 	default:
-		sh.Errorf("%s: %s", args[0], files.Message(errno))
+		sh.errorf("%s: %s", args[0], files.Message(errno))
 	}
 }

@@ -15,13 +15,13 @@ import (
 // subshell returns a copy of the shell in the same process. It has to be closed.
 func (sh *shell) subshell() *shell {
 	if !sh.Room(sh.size()) { // until the statement ends
-		sh.Exhausted(vars.ErrMemory)
+		sh.exhausted(vars.ErrMemory)
 	}
 	c := *sh
 	c.vars = sh.vars.Fork()
 	c.state = sh.state.Fork()
 	c.files = sh.files.Fork()
-	c.wire()
+	c.wire(&c)
 	c.traps = map[string]string{}
 	for name, s := range sh.traps {
 		if s == "" || name == "ERR" && sh.opts.Errtrace || name == "DEBUG" && sh.opts.Functrace {
@@ -93,6 +93,6 @@ func (sh *shell) spawn(sub *shell, list []*syntax.Stmt, ignored ...kernel.Signal
 // here that helps nobody.
 func (sh *shell) cannotFork(err error) {
 	text, _, _ := strings.Cut(err.Error(), ": ")
-	sh.Errorf("fork: %s: %s", files.Message(abi.EAGAIN), text)
+	sh.errorf("fork: %s: %s", files.Message(abi.EAGAIN), text)
 	sh.status, sh.jump = 254, jump{kind: exits}
 }

@@ -115,7 +115,7 @@ func (sh *shell) awaitChild(pid int, interruptible bool) (child, status int) {
 	}
 	if s := w.Status.Signal(); s != 0 && !interruptible && sh.ctx.Err() == nil {
 		if text := signalText(s); text != "" {
-			sh.Write(2, fmt.Sprintf("%s%5d %-23s %s\n", sh.prefix(), pid, text, strings.TrimSpace(sh.src.LineText(sh.line))))
+			sh.write(2, fmt.Sprintf("%s%5d %-23s %s\n", sh.prefix(), pid, text, strings.TrimSpace(sh.src.LineText(sh.line))))
 		}
 	}
 	return w.PID, w.Status.Code()
@@ -212,7 +212,7 @@ func listJobs(sh *shell, flags builtins.Flags, _ []string) int {
 	if !l.pids && !l.running && !stopped {
 		sh.forget(func(j *job) bool { return j.done })
 	}
-	return sh.Print("jobs", b.String())
+	return sh.print("jobs", b.String())
 }
 
 // showsEnded reports whether jobs shows a job that has ended. In a subshell it does
@@ -245,7 +245,7 @@ func kill(sh *shell, args []string) int {
 	args = args[1:]
 	sig := kernel.SIGTERM
 	if len(args) > 0 && (args[0] == "-l" || args[0] == "-L") {
-		return builtins.ListSignals(sh, args[1:])
+		return builtins.ListSignals(face{sh}, args[1:])
 	}
 	if len(args) > 1 && (args[0] == "-s" || args[0] == "-n") {
 		args = append([]string{"-" + args[1]}, args[2:]...)
@@ -261,7 +261,7 @@ func kill(sh *shell, args []string) int {
 		args = args[1:]
 	}
 	if len(args) == 0 {
-		return builtins.Usage(sh, "kill", "")
+		return builtins.Usage(face{sh}, "kill", "")
 	}
 	status := 0
 	sh.poll()

@@ -80,10 +80,10 @@ func arguments(sh *shell, args []string) (src *parse.Source, command string, ok 
 		switch a {
 		case "--", "-":
 		case "--version":
-			sh.Write(1, version)
+			sh.write(1, version)
 			return nil, "", false
 		case "--help":
-			sh.Write(1, version+"Usage: bash [-abefhkmnptuvxBCEHPT] [-o option] [-O shopt_option] [-c text | file] [argument ...]\n")
+			sh.write(1, version+"Usage: bash [-abefhkmnptuvxBCEHPT] [-o option] [-O shopt_option] [-c text | file] [argument ...]\n")
 			return nil, "", false
 		case "--norc", "--noprofile", "--login", "--posix", "--noediting", "--restricted":
 			continue
@@ -92,13 +92,13 @@ func arguments(sh *shell, args []string) (src *parse.Source, command string, ok 
 			continue
 		case "-O", "+O":
 			if len(args) > 0 {
-				builtins.Table["shopt"](sh, []string{"shopt", map[bool]string{true: "-s", false: "-u"}[a == "-O"], args[0]})
+				builtins.Table["shopt"](face{sh}, []string{"shopt", map[bool]string{true: "-s", false: "-u"}[a == "-O"], args[0]})
 				args = args[1:]
 			}
 			continue
 		default:
 			if strings.HasPrefix(a, "--") {
-				sh.Write(2, sh.name+": "+a+": invalid option\n")
+				sh.write(2, sh.name+": "+a+": invalid option\n")
 				sh.status = 2
 				return nil, "", false
 			}
@@ -121,7 +121,7 @@ func arguments(sh *shell, args []string) (src *parse.Source, command string, ok 
 			if strings.HasSuffix(letters, "o") && len(args) > 0 {
 				flags, args = append(flags, args[0]), args[1:]
 			}
-			if _, _, status := builtins.SetFlags(sh, flags, sh.name); status != 0 {
+			if _, _, status := builtins.SetFlags(face{sh}, flags, sh.name); status != 0 {
 				sh.status = status
 				return nil, "", false
 			}
@@ -135,7 +135,7 @@ func arguments(sh *shell, args []string) (src *parse.Source, command string, ok 
 func sourceText(sh *shell, args []string, isCommand, stdin bool) (src *parse.Source, command string, ok bool) {
 	switch {
 	case isCommand && len(args) == 0:
-		sh.Write(2, sh.name+": -c: option requires an argument\n")
+		sh.write(2, sh.name+": -c: option requires an argument\n")
 		sh.status = 2
 		return nil, "", false
 	case isCommand:
@@ -156,7 +156,7 @@ func sourceText(sh *shell, args []string, isCommand, stdin bool) (src *parse.Sou
 	sh.state.Zero, sh.name, sh.script, sh.state.Params = name, name, name, args[1:]
 	at := name
 	if _, e := sh.files.Lookup(name, true); e == abi.ENOENT && !strings.Contains(name, "/") {
-		if p := builtins.Which(sh, name); p != "" {
+		if p := builtins.Which(face{sh}, name); p != "" {
 			at = p
 		}
 	}
@@ -166,12 +166,12 @@ func sourceText(sh *shell, args []string, isCommand, stdin bool) (src *parse.Sou
 		if sh.files.IsDir(at) {
 			sh.status = 126
 		}
-		sh.Write(2, "bash: "+err.Error()+"\n")
+		sh.write(2, "bash: "+err.Error()+"\n")
 		return nil, "", false
 	}
 	if line, _, _ := strings.Cut(text, "\n"); strings.ContainsRune(line, 0) {
 		sh.status = 126
-		sh.Write(2, name+": "+name+": cannot execute binary file\n")
+		sh.write(2, name+": "+name+": cannot execute binary file\n")
 		return nil, "", false
 	}
 	return &parse.Source{Text: text, Name: name, First: 1}, "file", true
@@ -191,17 +191,15 @@ func newShell(ctx context.Context, p *kernel.Process) *shell {
 		files: files.Files{FS: p.FS(), FDs: p.TakeFiles(), Dir: p.Dir, Umask: p.Umask}, pid: p.PID(), traps: map[string]string{},
 		pipeStatus: []int{0}, random: generator{seed: rand.Uint32()},
 	}
+	sh.wire = func(sh *shell) {
+		sh.vars.SetHost(variables{sh})
+		sh.ex = expand.New(sh.vars, &sh.files, &sh.opts, expansions{sh})
+	}
 	sh.task = newTask(ctx, p)
 	sh.vars = vars.New(&sh.task.Memory)
-	sh.wire()
+	sh.wire(sh)
 	sh.environment(p.Env)
 	return sh
-}
-
-// wire has the variables and expansions of a shell, or of a copy, see that.
-func (sh *shell) wire() {
-	sh.vars.SetHost(sh)
-	sh.ex = expand.New(sh.vars, &sh.files, &sh.opts, sh)
 }
 
 // environment makes variables of the environment, and those that bash sets.

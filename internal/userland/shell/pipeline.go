@@ -44,7 +44,7 @@ func (sh *shell) pipeline(list []stage) {
 		sh.debugStage(s.st)
 		r, w, e := sh.files.FS.Pipe(0)
 		if e != abi.OK {
-			sh.Exhausted(fmt.Errorf("cannot make a pipe: %s", files.Message(e)))
+			sh.exhausted(fmt.Errorf("cannot make a pipe: %s", files.Message(e)))
 			break
 		}
 		sub := sh.subshell()
@@ -62,7 +62,7 @@ func (sh *shell) pipeline(list []stage) {
 			break
 		}
 	}
-	if !sh.Stopped() {
+	if !sh.stopped() {
 		sh.last(list[len(list)-1].st, in)
 	} else if in != nil {
 		in.Close()
@@ -109,24 +109,24 @@ func (sh *shell) coproc(c *syntax.CoprocClause) {
 	if c.Name != nil {
 		var err error
 		if name, err = sh.ex.Literal(c.Name); err != nil {
-			sh.Discard(err)
+			sh.discard(err)
 			return
 		}
 	}
 	if sh.files.Highest() < 12 {
-		sh.Exhausted(fmt.Errorf("coproc: Too many open files"))
+		sh.exhausted(fmt.Errorf("coproc: Too many open files"))
 		return
 	}
 	in, to, e := sh.files.FS.Pipe(0)
 	if e != abi.OK {
-		sh.Exhausted(fmt.Errorf("cannot make a pipe: %s", files.Message(e)))
+		sh.exhausted(fmt.Errorf("cannot make a pipe: %s", files.Message(e)))
 		return
 	}
 	from, out, e := sh.files.FS.Pipe(0)
 	if e != abi.OK {
 		in.Close()
 		to.Close()
-		sh.Exhausted(fmt.Errorf("cannot make a pipe: %s", files.Message(e)))
+		sh.exhausted(fmt.Errorf("cannot make a pipe: %s", files.Message(e)))
 		return
 	}
 	sub := sh.subshell()
@@ -152,6 +152,6 @@ func (sh *shell) coproc(c *syntax.CoprocClause) {
 		err = sh.vars.Set(name+"_PID", strconv.Itoa(p.PID()))
 	}
 	if sh.status = 0; err != nil {
-		sh.Report(err) // the program runs nevertheless, as in bash
+		sh.report(err) // the program runs nevertheless, as in bash
 	}
 }

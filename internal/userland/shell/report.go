@@ -17,8 +17,8 @@ import (
 	"coderunner/internal/userland/shell/vars"
 )
 
-// Line returns the line of a position of the text that is executed.
-func (sh *shell) Line(pos syntax.Pos) int {
+// lineOf returns the line of a position of the text that is executed.
+func (sh *shell) lineOf(pos syntax.Pos) int {
 	if !pos.IsValid() {
 		return sh.line
 	}
@@ -39,14 +39,14 @@ func (sh *shell) prefix() string {
 	return fmt.Sprintf("%s: line %d: ", name, sh.line)
 }
 
-// Errorf writes a message to the script's stderr.
-func (sh *shell) Errorf(format string, args ...any) {
-	sh.Write(2, sh.prefix()+fmt.Sprintf(format, args...)+"\n")
+// errorf writes a message to the script's stderr.
+func (sh *shell) errorf(format string, args ...any) {
+	sh.write(2, sh.prefix()+fmt.Sprintf(format, args...)+"\n")
 }
 
 // fail writes a message and returns the status of what failed.
 func (sh *shell) fail(format string, args ...any) int {
-	sh.Errorf(format, args...)
+	sh.errorf(format, args...)
 	return 1
 }
 
@@ -56,45 +56,45 @@ func shellError(err error) bool {
 	return errors.Is(err, vars.ErrReadOnly) || errors.Is(err, vars.ErrSubscript) || errors.Is(err, expand.ErrSubstitution) || errors.Is(err, expand.ErrIndirect)
 }
 
-// Report reports an error of a command.
-func (sh *shell) Report(err error) {
+// report reports an error of a command.
+func (sh *shell) report(err error) {
 	switch {
 	case sh.ctx.Err() != nil:
 	case errors.Is(err, vars.ErrMemory):
-		sh.Exhausted(err)
+		sh.exhausted(err)
 	default:
-		sh.Errorf("%v", err)
+		sh.errorf("%v", err)
 		if sh.opts.Errexit && shellError(err) {
 			sh.status, sh.jump = max(1, sh.status), jump{kind: exits}
 		}
 	}
 }
 
-func (sh *shell) ReportIn(command string, err error) {
+func (sh *shell) reportIn(command string, err error) {
 	if errors.Is(err, vars.ErrMemory) || shellError(err) {
-		sh.Report(err)
+		sh.report(err)
 		return
 	}
 	if e, ok := errors.AsType[*vars.Error](err); ok && e.Fatal {
-		sh.Discard(err)
+		sh.discard(err)
 		return
 	}
-	sh.Errorf("%s: %v", command, err)
+	sh.errorf("%s: %v", command, err)
 }
 
-// Exhausted ends the program: there is no sense in going on without memory.
-func (sh *shell) Exhausted(err error) {
+// exhausted ends the program: there is no sense in going on without memory.
+func (sh *shell) exhausted(err error) {
 	if sh.ctx.Err() == nil {
-		sh.Errorf("%v", err)
+		sh.errorf("%v", err)
 		sh.p.Kernel().Fail(kernel.ErrMemory)
 	}
 	sh.status, sh.jump = 2, jump{kind: exits}
 }
 
-// Discard reports an error of an expansion or assignment, which ends the line, or
+// discard reports an error of an expansion or assignment, which ends the line, or
 // the shell.
-func (sh *shell) Discard(err error) {
-	sh.Report(err)
+func (sh *shell) discard(err error) {
+	sh.report(err)
 	if sh.jump.kind == exits {
 		return
 	}
@@ -107,8 +107,8 @@ func (sh *shell) Discard(err error) {
 	}
 }
 
-// Write writes to a descriptor, and reports whether that succeeded.
-func (sh *shell) Write(fd int, s string) bool {
+// write writes to a descriptor, and reports whether that succeeded.
+func (sh *shell) write(fd int, s string) bool {
 	if s == "" {
 		return true
 	}
@@ -120,9 +120,9 @@ func (sh *shell) Write(fd int, s string) bool {
 	return err == nil
 }
 
-// Print writes to stdout for a builtin, whose status it returns.
-func (sh *shell) Print(command, s string) int {
-	if sh.Write(1, s) || sh.ctx.Err() != nil {
+// print writes to stdout for a builtin, whose status it returns.
+func (sh *shell) print(command, s string) int {
+	if sh.write(1, s) || sh.ctx.Err() != nil {
 		return 0
 	}
 	text := "Bad file descriptor"
@@ -169,21 +169,24 @@ func (b bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (sh *shell) ExtGlob() bool { return sh.opts.Extglob }
+// dialect is a shell whose texts are parsed.
+type dialect struct{ sh *shell }
 
-func (sh *shell) Aliases() map[string]string {
-	if !sh.opts.ExpandAliases {
+func (d dialect) ExtGlob() bool { return d.sh.opts.Extglob }
+
+func (d dialect) Aliases() map[string]string {
+	if !d.sh.opts.ExpandAliases {
 		return nil
 	}
-	return sh.state.Aliases
+	return d.sh.state.Aliases
 }
 
-func (sh *shell) Warn(line int, text string) {
-	sh.Write(2, fmt.Sprintf("%s: line %d: warning: %s\n", cmp.Or(sh.src.Name, sh.name), line, text))
+func (d dialect) Warn(line int, text string) {
+	d.sh.write(2, fmt.Sprintf("%s: line %d: warning: %s\n", cmp.Or(d.sh.src.Name, d.sh.name), line, text))
 }
 
-// Eval parses and runs a text in this shell, as eval does.
-func (sh *shell) Eval(text string) {
+// evalText parses and runs a text in this shell, as eval does.
+func (sh *shell) evalText(text string) {
 	src := &parse.Source{Text: text, Name: sh.src.Name, First: max(1, sh.line)}
 	sh.runText(src, "eval")
 }
@@ -198,8 +201,8 @@ func (sh *shell) runText(src *parse.Source, command string) error {
 	}
 	defer func() { sh.src, sh.levels = old, levels }()
 	discarded, all := 0, sh.depth > 0 && command != "-c" // all: a subshell's eval ends it
-	err := src.Statements(sh, func(st *syntax.Stmt) bool {
-		if sh.Line(st.Pos()) == discarded {
+	err := src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
+		if sh.lineOf(st.Pos()) == discarded {
 			return true
 		}
 		discarded = 0
@@ -207,9 +210,9 @@ func (sh *shell) runText(src *parse.Source, command string) error {
 		if sh.jump.kind == discards && !all {
 			sh.jump, discarded = jump{}, sh.line
 		}
-		return !sh.Stopped()
+		return !sh.stopped()
 	})
-	if err == nil || sh.Stopped() {
+	if err == nil || sh.stopped() {
 		return nil
 	}
 	prefix := sh.name
@@ -221,7 +224,7 @@ func (sh *shell) runText(src *parse.Source, command string) error {
 	case src.Name != "":
 		prefix = src.Name
 	}
-	sh.Write(2, src.Message(prefix, err))
+	sh.write(2, src.Message(prefix, err))
 	sh.status = 2
 	return err
 }
@@ -233,16 +236,16 @@ func signalText(s kernel.Signal) string {
 	return texts[s]
 }
 
-// JumpStatus is the status that goes with a jump in progress.
-func (sh *shell) JumpStatus() int {
+// jumpStatus is the status that goes with a jump in progress.
+func (sh *shell) jumpStatus() int {
 	if sh.jump.kind != 0 {
 		return sh.status
 	}
 	return 0
 }
 
-// DropLine leaves the rest of the line, unless a jump is in progress. It reports whether it did.
-func (sh *shell) DropLine() bool {
+// dropLine leaves the rest of the line, unless a jump is in progress. It reports whether it did.
+func (sh *shell) dropLine() bool {
 	if sh.jump.kind != 0 {
 		return false
 	}

@@ -54,6 +54,7 @@ type shell struct {
 	line   int
 	vars   *vars.Vars
 	ex     *expand.Expander
+	wire   func(*shell) // has the variables and expansions of a copy see that
 	opts   options.Set
 	files  files.Files
 	state  builtins.State
@@ -134,8 +135,8 @@ const (
 // TestDeep's programs need, twice.
 const frame = 8 << 10
 
-// Stopped reports whether no more commands are to be run.
-func (sh *shell) Stopped() bool { return sh.jump.kind != 0 || sh.ctx.Err() != nil }
+// stopped reports whether no more commands are to be run.
+func (sh *shell) stopped() bool { return sh.jump.kind != 0 || sh.ctx.Err() != nil }
 
 // job is a background process of the shell.
 type job struct {

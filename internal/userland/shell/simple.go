@@ -18,29 +18,29 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 	sh.execs, sh.substatus = false, 0
 	args, err := sh.ex.Fields(c.Args)
 	if err != nil {
-		sh.Discard(err)
+		sh.discard(err)
 		return
 	}
-	if sh.Stopped() {
+	if sh.stopped() {
 		return
 	}
 	var before *vars.Scope
 	if len(args) > 0 {
 		if before, err = sh.temporary(c.Assigns); err != nil {
-			sh.Discard(err)
+			sh.discard(err)
 			return
 		}
-		if sh.Stopped() {
+		if sh.stopped() {
 			return
 		}
-		sh.TraceCommand(args)
+		sh.traceCommand(args)
 	}
 	undo, err := sh.redirect(redirs)
 	if err != nil {
 		if errors.Is(err, expand.ErrSubstitution) {
-			sh.Discard(err)
+			sh.discard(err)
 		} else {
-			sh.Report(err)
+			sh.report(err)
 			sh.status = 1
 		}
 		sh.files.Restore(undo)
@@ -72,7 +72,7 @@ func (sh *shell) simple(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 func (sh *shell) assignments(list []*syntax.Assign) bool {
 	for _, as := range list {
 		if err := sh.assignTo(as); err != nil {
-			sh.Discard(err)
+			sh.discard(err)
 			return false
 		}
 	}
@@ -119,21 +119,20 @@ func (sh *shell) call(before *vars.Scope, args []string) {
 		sh.callFunction(f, args)
 		return
 	}
-	sh.Run(args)
+	sh.run(args)
 }
 
-// Run runs a builtin or a program, and returns the status.
-func (sh *shell) Run(args []string) int {
+// run runs a builtin or a program.
+func (sh *shell) run(args []string) {
 	if b := commands[args[0]]; b != nil && !sh.state.Disabled[args[0]] {
 		sh.execs = false
 		sh.before, sh.status = sh.status, 0
 		if status := b(sh, args); sh.jump.kind == 0 || status != 0 {
 			sh.status = status
 		}
-		return sh.status
+		return
 	}
 	sh.external(args)
-	return sh.status
 }
 
 // temporary returns a scope with the assignments before a command, which are in its
@@ -154,10 +153,10 @@ func (sh *shell) temporary(assigns []*syntax.Assign) (*vars.Scope, error) {
 			value = sh.vars.Get(as.Name.Value) + value
 		}
 		if sh.opts.Xtrace {
-			sh.Trace(as.Name.Value + "=" + quote.Traced(value))
+			sh.trace(as.Name.Value + "=" + quote.Traced(value))
 		}
 		if v, _ := sh.vars.Scope.Find(as.Name.Value); v != nil && v.Attrs&vars.ReadOnly != 0 {
-			sh.Report(fmt.Errorf("%s: %w", as.Name.Value, vars.ErrReadOnly)) // the command runs nevertheless
+			sh.report(fmt.Errorf("%s: %w", as.Name.Value, vars.ErrReadOnly)) // the command runs nevertheless
 			continue
 		}
 		s.Vars[as.Name.Value] = &vars.Variable{Attrs: vars.Exported, IsSet: true, Str: value}
@@ -208,8 +207,8 @@ func (sh *shell) importFunction(name, s string) {
 	}
 }
 
-// AssignList assigns the text of a list.
-func (sh *shell) AssignList(name, s string, add, assoc bool) (err error) {
+// assignList assigns the text of a list.
+func (sh *shell) assignList(name, s string, add, assoc bool) (err error) {
 	if e := sh.first(&parse.Source{Text: name + "=" + s, Name: sh.src.Name, First: sh.line}, func(st *syntax.Stmt) {
 		if c, ok := st.Cmd.(*syntax.CallExpr); ok && len(c.Assigns) == 1 && c.Assigns[0].Array != nil {
 			err = sh.ex.AssignArray(name, c.Assigns[0].Array, add, assoc)
@@ -225,7 +224,7 @@ func (sh *shell) first(src *parse.Source, f func(*syntax.Stmt)) error {
 	old := sh.src
 	defer func() { sh.src = old }()
 	sh.src = src
-	return src.Statements(sh, func(st *syntax.Stmt) bool {
+	return src.Statements(dialect{sh}, func(st *syntax.Stmt) bool {
 		f(st)
 		return false
 	})
@@ -234,7 +233,7 @@ func (sh *shell) first(src *parse.Source, f func(*syntax.Stmt)) error {
 // declare makes a function.
 func (sh *shell) declare(c *syntax.FuncDecl) {
 	if c.Name == nil { // the parser takes "() true"
-		sh.Errorf("syntax error near unexpected token `)'")
+		sh.errorf("syntax error near unexpected token `)'")
 		sh.status = 2
 		return
 	}

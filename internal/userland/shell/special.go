@@ -21,9 +21,9 @@ const (
 // bashVersinfo is BASH_VERSINFO.
 var bashVersinfo = []string{"5", "2", "15", "1", "release", machType}
 
-// Special returns the variables that are computed, nil for others. A computed
+// special returns the variables that are computed, nil for others. A computed
 // variable that was unset is an ordinary one, as in bash.
-func (sh *shell) Special(name string) *vars.Variable {
+func (sh *shell) special(name string) *vars.Variable {
 	if sh.vars.Plain[name] {
 		return nil
 	}
@@ -99,8 +99,8 @@ func (sh *shell) callers(name string) *vars.Variable {
 	return sh.vars.Computed(list)
 }
 
-// Assigned does what an assignment to some names means beside the value.
-func (sh *shell) Assigned(name, s string) {
+// assigned does what an assignment to some names means beside the value.
+func (sh *shell) assigned(name, s string) {
 	switch name {
 	case "RANDOM":
 		n, _ := sh.ex.Evaluate(s)

@@ -129,7 +129,7 @@ func (sh *shell) debugHead(c syntax.Command) {
 func (sh *shell) trap(text string) {
 	status, each, quiet, line := sh.status, sh.pipeStatus, sh.quiet, sh.line
 	sh.trapping, sh.trapStatus, sh.quiet = true, status, 0
-	sh.Eval(text)
+	sh.evalText(text)
 	sh.trapping, sh.quiet = false, quiet
 	if sh.jump.kind == 0 {
 		sh.status, sh.pipeStatus = status, each
@@ -157,7 +157,7 @@ func (sh *shell) trapSignals() {
 func trapSet(sh *shell, args []string) int {
 	args = args[1:]
 	if len(args) > 0 && args[0] == "-l" {
-		return builtins.ListSignals(sh, nil)
+		return builtins.ListSignals(face{sh}, nil)
 	}
 	show := len(args) == 0
 	if len(args) > 0 && args[0] == "-p" {
@@ -232,7 +232,7 @@ func showTraps(sh *shell, names []string) int {
 		}
 		fmt.Fprintf(&b, "trap -- %s %s\n", quote.Single(text), name)
 	}
-	return sh.Print("trap", b.String())
+	return sh.print("trap", b.String())
 }
 
 // finish runs the EXIT trap and returns the exit status.
@@ -246,7 +246,7 @@ func (sh *shell) finish() int {
 		status := sh.status
 		sh.trapping, sh.trapStatus = true, status
 		sh.levels-- // the trap is no eval
-		sh.Eval(s)
+		sh.evalText(s)
 		if sh.jump.kind != exits {
 			sh.status = status
 		}

@@ -38,11 +38,11 @@ func wait(sh *shell, flags builtins.Flags, args []string) int {
 		j := sh.child(a)
 		if j == nil {
 			if status = 127; strings.HasPrefix(a, "%") {
-				sh.Errorf("wait: %s: no such job", a)
+				sh.errorf("wait: %s: no such job", a)
 			} else if _, err := strconv.Atoi(a); err != nil {
 				status = sh.fail("wait: `%s': not a pid or valid job spec", a)
 			} else {
-				sh.Errorf("wait: pid %s is not a child of this shell", a)
+				sh.errorf("wait: pid %s is not a child of this shell", a)
 			}
 			continue
 		}
@@ -58,7 +58,7 @@ func waitAny(sh *shell, into string, operands []string) int {
 		if j := sh.job(a); j != nil {
 			among = append(among, j)
 		} else {
-			sh.Errorf("wait: %s: no such job", a)
+			sh.errorf("wait: %s: no such job", a)
 		}
 	}
 	if len(operands) == 0 {

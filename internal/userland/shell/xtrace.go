@@ -10,8 +10,8 @@ import (
 	"coderunner/internal/userland/shell/quote"
 )
 
-// Trace writes a line of set -x: to stderr, or BASH_XTRACEFD.
-func (sh *shell) Trace(s string) {
+// trace writes a line of set -x: to stderr, or BASH_XTRACEFD.
+func (sh *shell) trace(s string) {
 	if !sh.opts.Xtrace {
 		return
 	}
@@ -32,11 +32,11 @@ func (sh *shell) Trace(s string) {
 	if n, err := strconv.Atoi(sh.vars.Get("BASH_XTRACEFD")); err == nil && sh.files.FDs[n] != nil {
 		fd = n
 	}
-	sh.Write(fd, prompt+s+"\n")
+	sh.write(fd, prompt+s+"\n")
 }
 
-// TraceCommand shows a command's words.
-func (sh *shell) TraceCommand(args []string) {
+// traceCommand shows a command's words.
+func (sh *shell) traceCommand(args []string) {
 	if !sh.opts.Xtrace {
 		return
 	}
@@ -46,7 +46,7 @@ func (sh *shell) TraceCommand(args []string) {
 			words[i] = "''"
 		}
 	}
-	sh.Trace(strings.Join(words, " "))
+	sh.trace(strings.Join(words, " "))
 }
 
 // traceAssign shows an assignment of s: its name as it is written.
@@ -58,7 +58,7 @@ func (sh *shell) traceAssign(as *syntax.Assign, s string) {
 	if as.Value != nil {
 		name = sh.src.Text[as.Pos().Offset():as.Value.Pos().Offset()]
 	}
-	sh.Trace(name + quote.Traced(s))
+	sh.trace(name + quote.Traced(s))
 }
 
 // traceArray shows name=(…) with its elements as they are written.
@@ -74,7 +74,7 @@ func (sh *shell) traceArray(as *syntax.Assign) {
 			words = append(words, s)
 		}
 	}
-	sh.Trace(sh.src.Text[as.Pos().Offset():as.Array.Lparen.Offset()] + "(" + strings.Join(words, " ") + ")")
+	sh.trace(sh.src.Text[as.Pos().Offset():as.Array.Lparen.Offset()] + "(" + strings.Join(words, " ") + ")")
 }
 
 // traceWords shows the head of for or select, whose words are as they are written.
@@ -89,7 +89,7 @@ func (sh *shell) traceWords(command string, l *syntax.WordIter) {
 	for _, w := range l.Items {
 		s += " " + sh.src.Of(w)
 	}
-	sh.Trace(s)
+	sh.trace(s)
 }
 
 // traceLet shows let. What would run twice is shown as it is written.
@@ -112,7 +112,7 @@ func (sh *shell) traceLet(c *syntax.LetClause) {
 		}
 		words = append(words, s)
 	}
-	sh.TraceCommand(words)
+	sh.traceCommand(words)
 }
 
 // acts reports whether an expansion of a text does more than to return a value.
@@ -130,7 +130,7 @@ func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64
 	s := source()
 	once := acts(s)
 	if once && strings.Contains(s, "[") {
-		sh.Trace("(( " + s + " ))")
+		sh.trace("(( " + s + " ))")
 		return sh.ex.Number(x)
 	}
 	if strings.ContainsAny(s, "$`") {
@@ -143,7 +143,7 @@ func (sh *shell) arithmCommand(x syntax.ArithmExpr, source func() string) (int64
 		}
 	}
 	s = strings.ReplaceAll(s, `"`, "")
-	sh.Trace("(( " + s + " ))")
+	sh.trace("(( " + s + " ))")
 	if once {
 		return sh.ex.Evaluate(s)
 	}
