@@ -150,8 +150,10 @@ func (p *Pause) outcome(out *runners.Outcome) (*runners.Outcome, error) {
 		return nil, errors.New("a program is parked in no call, or was not kept")
 	case out.Status == runners.Paused:
 		p.journal = Journal{Waiting: []Waiting{*p.parked}}
-	case !p.stopped || out.Status != runners.Cancelled:
+	case !p.stopped:
 		return out, nil
+	case out.Continued != nil: // it may have seen its call end before it was ended, and ended by that
+		out.Continued.Kept = false
 	}
 	journal, err := json.Marshal(p.journal)
 	out.Status, out.Journal, out.ExitCode = runners.Paused, journal, 0

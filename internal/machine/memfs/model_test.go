@@ -80,6 +80,7 @@ func FuzzCopyModel(f *testing.F) {
 }
 
 func runCopyModel(t *testing.T, in []byte) {
+	defer syscall.Umask(syscall.Umask(0o022)) // whatever it is where the tests run
 	src := t.TempDir()
 	plantTree(t, src, modelDepth)
 	before := describe(t, src)
