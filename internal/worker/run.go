@@ -179,7 +179,6 @@ func (s *served) died() (*runners.Outcome, error) {
 	o := &runners.Outcome{Status: cmp.Or(status, runners.Crashed), ExitCode: 128 + 9, Packages: []runners.Package{}}
 	o.Printed(s.said, runners.NewCapture(0))
 	o.Usage.RunMS, o.Usage.PeakMemoryBytes = time.Since(s.begun).Milliseconds(), peak
-	o.Usage.CPUMS = min(o.Usage.RunMS, s.w.proc.Usage().CPU.Milliseconds()) // at most: others run there, too
 	if status == "" {
 		select {
 		case <-s.w.died:
@@ -190,6 +189,7 @@ func (s *served) died() (*runners.Outcome, error) {
 	}
 	switch reason := s.w.why(); {
 	case status != "":
+		o.Usage.CPUMS = min(o.Usage.RunMS, s.w.proc.Usage().CPU.Milliseconds()) // at most: others run there, too
 	case reason == memoryReason:
 		o.Status = runners.OutOfMemory
 	case reason == overrunReason:

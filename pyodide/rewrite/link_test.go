@@ -7,6 +7,7 @@ import (
 	"coderunner/pyodide/wasmbin"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
@@ -89,7 +90,7 @@ func TestAcrossModules(t *testing.T) {
 		Globals:   []string{"__global_3"},
 		Stats:     info.Stats,
 	}
-	if d := cmp.Diff(want, info); d != "" {
+	if d := cmp.Diff(want, info, cmpopts.IgnoreUnexported(Info{})); d != "" {
 		t.Errorf("info (-want +got):\n%s", d)
 	}
 	if got := side.ExportedGlobal("__global_3").Get(); got != 5 {
