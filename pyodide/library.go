@@ -39,10 +39,10 @@ func (r *compiled) PrepareLibrary(ctx context.Context, name string, library []by
 // LayOutLibrary lays out the machine code of a prepared library anew, once, for whoever loads
 // it from then on.
 func (r *compiled) LayOutLibrary(ctx context.Context, library []byte) error {
-	sum := codestore.Digest(library)
 	if !large(library) {
 		return nil
 	}
+	sum := codestore.Digest(library)
 	if _, _, err := r.kept(ctx, libraryKey(sum)); !errors.Is(err, ErrNotPrepared) {
 		return err
 	}

@@ -86,14 +86,13 @@ func (j *job) needs() snapshots.Needs {
 // cannot be made.
 func (j *job) findSnapshot(ctx context.Context, r snapshots.Recipe) (z *pyodide.Snapshot, release func(), failed bool) {
 	s := j.engine.snapshots
-	if h := j.r.cfg.Host; h != nil {
-		if z, release = s.Ready(ctx, r, j.needs()); z == nil {
-			failed = h.Snapshot(ctx, r.Modules, j.pk.Current())
-		}
-		return z, release, failed
+	if z, release = s.Ready(ctx, r, j.needs()); z != nil {
+		return z, release, false
 	}
-	z, release = s.Find(ctx, r, j.needs(), j.req.Limits.Timeout)
-	if z != nil {
+	if h := j.r.cfg.Host; h != nil {
+		return nil, nil, h.Snapshot(ctx, r.Modules, j.pk.Current())
+	}
+	if z, release = s.Find(ctx, r, j.needs(), j.req.Limits.Timeout); z != nil { // it was made now
 		j.r.layOut(ctx, j.engine, r.Modules, j.pk.Current())
 	}
 	return z, release, z == nil && s.Builder.Failed(r.Key())
