@@ -130,55 +130,6 @@ func DiskUse(ctx context.Context, dir string) (total int64) {
 	return total
 }
 
-// Verify reads all blobs, trees and files, compares them with their digests, and
-// returns the damaged ones. It changes nothing: see [Cache.Remove]. Tool
-// directories are not verified.
-func (c *Cache) Verify(ctx context.Context) ([]Problem, error) {
-	list, err := c.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var problems []Problem
-	for _, e := range list {
-		if ctx.Err() != nil {
-			return problems, fmt.Errorf("verify %s: %w", c.root, ContextErr(ctx))
-		}
-		if err := e.verify(); err != nil {
-			if _, gone := os.Lstat(e.Path); errors.Is(gone, fs.ErrNotExist) {
-				continue // removed while we looked
-			}
-			problems = append(problems, Problem{e, err})
-		}
-	}
-	return problems, nil
-}
-
-func (e *Entry) verify() error {
-	switch e.Section {
-	case Blobs:
-		want := Digest{e.Kind, e.Key}
-		if err := want.Check(); err != nil {
-			return err
-		}
-		got, err := digestFile(want.Algorithm, e.Path)
-		if err == nil && got != want {
-			err = fmt.Errorf("%w: it has %s", errDamaged, got)
-		}
-		return err
-	case Trees, Files, Records:
-		m, err := readManifest(e.Path)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errDamaged, err)
-		}
-		data := filepath.Join(e.Path, dataName)
-		if err := m.compare(data, digestOf); err != nil {
-			return err
-		}
-		return m.noMore(data)
-	}
-	return nil
-}
-
 // Remove removes an entry that [Cache.List] returned. Open and mapped files stay
 // readable; its path is invalid until the entry is built again.
 func (c *Cache) Remove(ctx context.Context, e Entry) error {

@@ -1,8 +1,11 @@
 package cache
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -224,4 +227,53 @@ func (v *verifier) writeFingerprint(dir string, k *kept) error {
 		return err
 	}
 	return os.Rename(fresh, filepath.Join(dir, fingerprintName))
+}
+
+// Verify reads all blobs, trees and files, compares them with their digests, and
+// returns the damaged ones. It changes nothing: see [Cache.Remove]. Tool
+// directories are not verified.
+func (c *Cache) Verify(ctx context.Context) ([]Problem, error) {
+	list, err := c.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var problems []Problem
+	for _, e := range list {
+		if ctx.Err() != nil {
+			return problems, fmt.Errorf("verify %s: %w", c.root, ContextErr(ctx))
+		}
+		if err := e.verify(); err != nil {
+			if _, gone := os.Lstat(e.Path); errors.Is(gone, fs.ErrNotExist) {
+				continue // removed while we looked
+			}
+			problems = append(problems, Problem{e, err})
+		}
+	}
+	return problems, nil
+}
+
+func (e *Entry) verify() error {
+	switch e.Section {
+	case Blobs:
+		want := Digest{e.Kind, e.Key}
+		if err := want.Check(); err != nil {
+			return err
+		}
+		got, err := digestFile(want.Algorithm, e.Path)
+		if err == nil && got != want {
+			err = fmt.Errorf("%w: it has %s", errDamaged, got)
+		}
+		return err
+	case Trees, Files, Records:
+		m, err := readManifest(e.Path)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		data := filepath.Join(e.Path, dataName)
+		if err := m.compare(data, digestOf); err != nil {
+			return err
+		}
+		return m.noMore(data)
+	}
+	return nil
 }

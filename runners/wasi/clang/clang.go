@@ -22,7 +22,6 @@ import (
 	"strings"
 
 	"coderunner/internal/versions"
-	"coderunner/pyodide/wasmbin"
 	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
 	"coderunner/runners/wasi/guest"
@@ -46,9 +45,6 @@ var CPP = guest.Language{
 
 // programs are the flags of C++ programs of runs.
 var programs = []string{"-std=gnu++20", "-O2"}
-
-// lines is the flag for debug information with which traps have lines.
-const lines = "-gline-tables-only"
 
 // tools are other programs in the module.
 var tools = []string{"ar", "ranlib", "nm", "size", "strip", "objdump", "objcopy", "c++filt", "addr2line"}
@@ -138,17 +134,6 @@ func (b *builder) program(ctx context.Context) int {
 	b.Args, b.Env = args, b.env
 	end, err := engine.Main(ctx, b.Process, code, func() []byte { return b.withLines(ctx, line, r.made) })
 	return b.Ended(ctx, args[0], end, err)
-}
-
-// withLines builds a program once more, with the lines that a trap shows: no other program has to
-// wait for them. It returns nil where something else comes of it, as after a source has changed.
-func (b *builder) withLines(ctx context.Context, l *line, program []byte) []byte {
-	l.compile = append(slices.Clip(l.compile), lines)
-	r, err := b.build(ctx, l)
-	if err != nil || r.made == nil || !wasmbin.SameCode(r.made, program) {
-		return nil
-	}
-	return r.made
 }
 
 // made tells all that what is built of a source depends on besides it.
