@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"coderunner/cache/contents"
+	"coderunner/internal/userland/shell/quote"
 )
 
 // moduleFlag is the value of -m, which Python has: it is an error that names the file.
@@ -28,7 +28,7 @@ func (e moduleError) Error() string {
 	file := filepath.FromSlash(strings.ReplaceAll(name, ".", "/"))
 	for _, at := range []string{filepath.Join(file, "__main__.py"), file + ".py"} {
 		if isRegular(at) {
-			return fmt.Sprintf("-m %s: run takes the file of a module: coderunner run %s", name, at)
+			return fmt.Sprintf("-m %s: run takes the file of a module: coderunner run %s", name, quote.IfNeeded(at))
 		}
 	}
 	if name == "pytest" || name == "unittest" {
@@ -41,7 +41,7 @@ func (e moduleError) Error() string {
 func programIn(dir string) string {
 	for _, name := range []string{"__main__.py", "index.js", "index.mjs", "index.ts"} {
 		if at := filepath.Join(dir, name); isRegular(at) {
-			return "name the program in it: coderunner run " + contents.Printable(at)
+			return "name the program in it: coderunner run " + quote.IfNeeded(at)
 		}
 	}
 	return "name a program in it"

@@ -15,6 +15,7 @@ import (
 
 	"coderunner/cache/contents"
 	"coderunner/internal/project"
+	"coderunner/internal/userland/shell/quote"
 	"coderunner/runners"
 )
 
@@ -167,9 +168,9 @@ func missedLine(v *project.View) string {
 			dir = rel
 		}
 		return fmt.Sprintf("coderunner: the program looked for %s, which %s: cd %s && coderunner run %s\n",
-			contents.Printable(name), contents.Printable(m.Why), contents.Printable(dir), contents.Printable(path.Base(v.Program)))
+			contents.Printable(name), contents.Printable(m.Why), quote.IfNeeded(dir), quote.IfNeeded(path.Base(v.Program)))
 	}
-	return fmt.Sprintf("coderunner: the program looked for %s, which %s: %s%s shows it\n", contents.Printable(name), contents.Printable(m.Why), flag, contents.Printable(name))
+	return fmt.Sprintf("coderunner: the program looked for %s, which %s: %s%s shows it\n", contents.Printable(name), contents.Printable(m.Why), flag, quote.IfNeeded(name))
 }
 
 // isBelow reports whether a path is below dir.

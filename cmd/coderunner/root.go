@@ -12,6 +12,7 @@ import (
 
 	"coderunner/internal/compiler"
 	"coderunner/internal/trace"
+	"coderunner/internal/userland/shell/quote"
 )
 
 // printUsage prints what cobra prints, without the settings, which every command
@@ -102,6 +103,15 @@ var otherNames = map[string]string{
 	"clear": "cache clear", "fetch": "warm", "download": "warm", "session": "sessions",
 }
 
+// commandLine is what to type in a shell for arguments.
+func commandLine(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = quote.IfNeeded(a)
+	}
+	return strings.Join(words, " ")
+}
+
 // suggestCommand refuses what is not a command, and names the one that was meant.
 func suggestCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -109,7 +119,7 @@ func suggestCommand(cmd *cobra.Command, args []string) error {
 	}
 	hint := cmd.CommandPath() + " --help lists the commands"
 	if _, err := os.Stat(args[0]); err == nil && !cmd.HasParent() {
-		hint = "to run a program: coderunner run " + strings.Join(args, " ")
+		hint = "to run a program: coderunner run " + commandLine(args)
 	} else if name := otherNames[args[0]]; name != "" && !cmd.HasParent() {
 		hint = "did you mean " + name + "?"
 	} else if slices.Contains([]string{"install", "add", "i", "pip", "npm", "uninstall", "remove"}, args[0]) && !cmd.HasParent() {
