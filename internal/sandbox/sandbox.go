@@ -7,7 +7,7 @@
 // one is for the day on which a program gets past them. It confines an OS
 // thread, and everything that is started from it, and puts the process under a
 // filter before its first instruction: see RATIONALE.md. filter_linux.go has the system calls
-// that are refused, onlygo_linux.go the only ones that a process of ours keeps.
+// that are refused, syscalls_linux.go the only ones that a process of ours keeps.
 //
 // # Sources
 //

@@ -23,7 +23,7 @@ const bodyTime = time.Minute
 // ServeHTTP speaks MCP's Streamable HTTP to the one client of the server, which the
 // caller has authenticated. A session is a stream of calls with ids of its own;
 // requests of revision 2026-07-28, which has none, are each for themselves. A call
-// whose connection ends is cancelled, but for one of a session: see resume.go.
+// whose connection ends is cancelled, but for one of a session: see resumestream.go.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	modern := mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
 	switch {
