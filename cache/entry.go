@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"coderunner/internal/trace"
 )
 
 // Dir returns the directory for kind and key. If it is not in the cache, build is
@@ -171,7 +173,9 @@ func (c *Cache) get(ctx context.Context, section, kind, key string, write func(d
 		if err := write(filepath.Join(fresh, dataName)); err != nil {
 			return withHint(err)
 		}
-		if built, err = finish(fresh, kind, key); err != nil {
+		hashing := trace.Begin("hash a new " + kind)
+		built, err = finish(fresh, kind, key)
+		if hashing(); err != nil {
 			return err
 		}
 		if section == Records {

@@ -127,8 +127,10 @@ func finishFile(path string) (manifestFile, error) {
 	if info.Mode()&0o111 != 0 {
 		mode = 0o555
 	}
-	if err := os.Chmod(path, mode); err != nil {
-		return manifestFile{}, NewStorageError("chmod", path, err)
+	if info.Mode().Perm() != mode {
+		if err := os.Chmod(path, mode); err != nil {
+			return manifestFile{}, NewStorageError("chmod", path, err)
+		}
 	}
 	return describeFile(path)
 }

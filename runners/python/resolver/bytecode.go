@@ -115,7 +115,7 @@ func (c *compilation) keep(ctx context.Context, p *Package, files map[string][]b
 					if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 						return err
 					}
-					return os.WriteFile(file, pyc, 0o644)
+					return os.WriteFile(file, pyc, 0o444)
 				})
 			}
 			return g.Wait()

@@ -79,7 +79,7 @@ func (w *Wheel) install(ctx context.Context, dir string, keep func(string) bool)
 
 // write unpacks one file below root.
 func (w *Wheel) write(root *os.Root, f file, limit int64) error {
-	out, err := root.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	out, err := root.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {
 		return fmt.Errorf("unpack %s: %w", w.Name.Filename, err)
 	}
