@@ -53,6 +53,8 @@ type bytecodeJob struct {
 	Bytecode
 	rt *Runtime
 
+	emitting sync.Mutex // apart from mu: meanwhile other interpreters begin modules
+
 	mu    sync.Mutex
 	begun int // modules; guarded by mu
 }
@@ -72,8 +74,8 @@ func (j *bytecodeJob) next() string {
 }
 
 func (j *bytecodeJob) emit(module string, pyc []byte) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.emitting.Lock()
+	defer j.emitting.Unlock()
 	return j.Emit(module, pyc)
 }
 
