@@ -17,6 +17,7 @@ type Cache struct {
 	locks    locks
 	verifier verifier
 	evictor  evictor
+	syncer   syncer
 	unusable error        // why root is not the requested directory
 	private  *procdir.Dir // not nil when root is temporary and removed by Close
 }
@@ -72,6 +73,7 @@ func openRoot(root string) (*Cache, error) {
 	c := &Cache{process: process{root: root}, locks: locks{root: root}}
 	c.verifier = verifier{settleTime: settleTime, tempDir: c.TempDir}
 	c.evictor.c = c
+	c.syncer.flush = flush
 	return c, c.register()
 }
 
@@ -86,11 +88,11 @@ func writeTag(root string) {
 	_ = os.WriteFile(name, []byte(tag), 0o600)
 }
 
-// Close removes this Cache's temporary files. No other method may be running.
-// Closing twice is fine.
+// Close waits until the disk has what was built, and removes this Cache's temporary files. No
+// other method may be running. Closing twice is fine.
 func (c *Cache) Close() error {
 	c.evictor.work.Wait()
-	err := c.process.close()
+	err := errors.Join(c.syncer.wait(), c.process.close())
 	if c.private != nil {
 		err = errors.Join(err, NewStorageError("remove", c.root, c.private.Remove()))
 		c.private = nil

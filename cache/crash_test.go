@@ -94,10 +94,10 @@ func childHalf(root, arg string) error {
 				return err
 			}
 			fresh := filepath.Dir(data)
-			if err := finish(fresh, "kind", "key"); err != nil {
+			if _, err := finish(fresh, "kind", "key"); err != nil {
 				return err
 			}
-			if err := e.install(fresh, filepath.Join(filepath.Dir(fresh), "old"), func() error { return c.verifier.entry(e) }); err != nil {
+			if err := e.install(fresh, filepath.Join(filepath.Dir(fresh), "old"), func() error { return c.verifier.entry(e, nil) }); err != nil {
 				return err
 			}
 			stop()

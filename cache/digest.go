@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 )
 
 // Digest is a SHA-256 or SHA-512 digest.
@@ -91,6 +92,9 @@ func digestFile(algorithm, path string) (Digest, error) {
 	return d.Sum(h), err
 }
 
+// buffers are hashFile's: entries have thousands of small files.
+var buffers sync.Pool
+
 // hashFile writes the file at path to the hashes and returns its size.
 func hashFile(path string, hashes ...io.Writer) (int64, error) {
 	f, err := os.Open(path)
@@ -98,8 +102,13 @@ func hashFile(path string, hashes ...io.Writer) (int64, error) {
 		return 0, NewStorageError("open", path, err)
 	}
 	defer f.Close()
+	buffer, _ := buffers.Get().(*[256 << 10]byte)
+	if buffer == nil {
+		buffer = new([256 << 10]byte)
+	}
+	defer buffers.Put(buffer)
 	// The reader's other methods would not use the buffer.
-	n, err := io.CopyBuffer(io.MultiWriter(hashes...), struct{ io.Reader }{f}, make([]byte, 256<<10))
+	n, err := io.CopyBuffer(io.MultiWriter(hashes...), struct{ io.Reader }{f}, buffer[:])
 	return n, NewStorageError("read", path, err)
 }
 

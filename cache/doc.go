@@ -23,10 +23,10 @@
 //	├── size                     the sum of all sizes that count, for Cache.Limit
 //	└── deno/, …                 caches of tools: see Cache.Path
 //
-// Everything is written under processes, synced, and renamed in one step, so an entry
-// exists as a whole or not at all. The manifest is renamed with it: a directory
-// without one was never an entry. Rebuilding a damaged entry renames the old one
-// away first.
+// Everything is written under processes and renamed in one step, so an entry exists as a
+// whole or not at all. The manifest is renamed with it: a directory without one was never an
+// entry. Rebuilding a damaged entry renames the old one away first. The disk gets an entry
+// after that, in the background, until Close: see syncer.
 //
 // # What is checked, and when
 //

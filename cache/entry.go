@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"coderunner/internal/trace"
 )
 
 // Dir returns the directory for kind and key. If it is not in the cache, build is
@@ -54,7 +56,7 @@ func (c *Cache) Blob(ctx context.Context, d Digest, build func(ctx context.Conte
 		if err := writeFile(fresh, func(f *os.File) error { return build(ctx, f) }); err != nil {
 			return withHint(err)
 		}
-		return replace(fresh, path)
+		return c.replace(fresh, path)
 	})
 	return path, !built, err
 }
@@ -62,7 +64,7 @@ func (c *Cache) Blob(ctx context.Context, d Digest, build func(ctx context.Conte
 // Find returns the path of a tree or file if it is in the cache.
 func (c *Cache) Find(ctx context.Context, section, kind, key string) (path string, ok bool) {
 	e, err := newEntry(c.root, section, kind, key)
-	if err != nil || !c.found(ctx, e.dir, kind, func() error { return c.verifier.entry(e) }) {
+	if err != nil || !c.found(ctx, e.dir, kind, func() error { return c.verifier.entry(e, nil) }) {
 		return "", false
 	}
 	return e.data(), true
@@ -134,9 +136,9 @@ func writeFile(path string, write func(f *os.File) error) error {
 	return err
 }
 
-// replace makes a finished file read-only, syncs it and renames it to path. Windows does not
+// replace makes a finished file read-only and renames it to path. Windows does not
 // replace a read-only file.
-func replace(fresh, path string) error {
+func (c *Cache) replace(fresh, path string) error {
 	parent := filepath.Dir(path)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return NewStorageError("create", parent, err)
@@ -144,16 +146,14 @@ func replace(fresh, path string) error {
 	if err := os.Chmod(fresh, 0o444); err != nil {
 		return NewStorageError("chmod", fresh, err)
 	}
-	if err := syncFile(fresh); err != nil {
-		return err
-	}
 	if runtime.GOOS == "windows" {
 		_ = os.Remove(path)
 	}
 	if err := os.Rename(fresh, path); err != nil {
 		return NewStorageError("rename", path, err)
 	}
-	return syncDir(parent)
+	c.syncer.add(path)
+	return nil
 }
 
 // get returns the path of an entry, which write makes if it is not there or
@@ -163,7 +163,8 @@ func (c *Cache) get(ctx context.Context, section, kind, key string, write func(d
 	if err != nil {
 		return "", err
 	}
-	check := func() error { return c.verifier.entry(e) }
+	var built *manifest
+	check := func() error { return c.verifier.entry(e, built) }
 	_, err = c.build(ctx, e.dir, e.lock, kind, check, func(tmp string) error {
 		fresh := filepath.Join(tmp, "new")
 		if err := os.Mkdir(fresh, 0o700); err != nil {
@@ -172,7 +173,9 @@ func (c *Cache) get(ctx context.Context, section, kind, key string, write func(d
 		if err := write(filepath.Join(fresh, dataName)); err != nil {
 			return withHint(err)
 		}
-		if err := finish(fresh, kind, key); err != nil {
+		hashing := trace.Begin("hash a new " + kind)
+		built, err = finish(fresh, kind, key)
+		if hashing(); err != nil {
 			return err
 		}
 		if section == Records {
@@ -184,7 +187,11 @@ func (c *Cache) get(ctx context.Context, section, kind, key string, write func(d
 			}
 			defer unlock()
 		}
-		return e.install(fresh, filepath.Join(tmp, "old"), check)
+		if err := e.install(fresh, filepath.Join(tmp, "old"), check); err != nil {
+			return err
+		}
+		c.syncer.add(e.dir)
+		return nil
 	})
 	if err != nil {
 		return "", err
@@ -206,5 +213,5 @@ func (e *entry) install(fresh, old string, check func() error) error {
 	if err := os.Rename(fresh, e.dir); err != nil && check() != nil {
 		return NewStorageError("rename", e.dir, err)
 	}
-	return syncDir(parent)
+	return nil
 }

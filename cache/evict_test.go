@@ -231,16 +231,16 @@ func TestToolsAreEvictedByTheirRecords(t *testing.T) {
 // TestRecordsWaitForEviction: no record is added between the reading of all and the
 // moves, so that what is moved away by another record counts as changed.
 func TestRecordsWaitForEviction(t *testing.T) {
-	root := t.TempDir()
-	c, err := Open(root)
-	check(t, err)
-	dir := c.Path("deno", "npm", "zod")
-	check(t, os.MkdirAll(dir, 0o700))
-	check(t, os.WriteFile(filepath.Join(dir, "index.js"), []byte("1"), 0o600))
-	_, err = c.Changed(context.Background(), "deno-npm", "old", []string{dir})
-	check(t, err)
-	c.Find(context.Background(), Records, "deno-npm", "new") // is listed as used, before
 	synctest.Test(t, func(t *testing.T) {
+		root := t.TempDir()
+		c, err := Open(root)
+		check(t, err)
+		dir := c.Path("deno", "npm", "zod")
+		check(t, os.MkdirAll(dir, 0o700))
+		check(t, os.WriteFile(filepath.Join(dir, "index.js"), []byte("1"), 0o600))
+		_, err = c.Changed(t.Context(), "deno-npm", "old", []string{dir})
+		check(t, err)
+		c.Find(t.Context(), Records, "deno-npm", "new") // is listed as used, before
 		evicted, err := c.locks.take(t.Context(), evictLock)
 		check(t, err)
 		only := recordedDirs(root).drop(filepath.Join(root, Records, "deno-npm", "old"))
@@ -256,8 +256,8 @@ func TestRecordsWaitForEviction(t *testing.T) {
 		if changed, err := c.Changed(t.Context(), "deno-npm", "new", []string{dir}); err != nil || len(changed) != 1 {
 			t.Errorf("changed %q, %v, want what was evicted", changed, err)
 		}
+		check(t, c.Close())
 	})
-	check(t, c.Close())
 }
 
 // childCrowd uses entries in a cache that is always too small.

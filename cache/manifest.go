@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // manifestFormat changes when older manifests can no longer be read.
@@ -68,99 +70,51 @@ func readManifest(entry string) (*manifest, error) {
 	return m, nil
 }
 
-// write writes the manifest of entry.
+// write writes the manifest of entry, and sets its sum.
 func (m *manifest) write(entry string) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
+	m.sum = sumLine(text)
 	path := filepath.Join(entry, manifestName)
 	return NewStorageError("write", path, os.WriteFile(path, Summed(text), 0o600))
 }
 
-// finish makes the files under entry/data read-only, writes the manifest, and
-// syncs the entry.
-func finish(entry, kind, key string) error {
+// finish makes the files under entry/data read-only and writes the manifest.
+func finish(entry, kind, key string) (*manifest, error) {
 	m := &manifest{Format: manifestFormat, Kind: kind, Key: key, Files: []manifestFile{}}
 	data := filepath.Join(entry, dataName)
-	var dirs []string
 	err := filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return NewStorageError("read", path, err)
 		}
 		if d.IsDir() {
-			dirs = append(dirs, path)
 			return nil
 		}
 		if !d.Type().IsRegular() {
 			return fmt.Errorf("build %s %s: %s is not a regular file", kind, key, path)
 		}
 		rel, err := filepath.Rel(data, path)
-		if err != nil {
-			return err
-		}
-		f, err := finishFile(path)
-		f.Path = filepath.ToSlash(rel)
-		m.Files = append(m.Files, f)
+		m.Files = append(m.Files, manifestFile{Path: filepath.ToSlash(rel)})
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := m.write(entry); err != nil {
-		return err
-	}
-	return syncAll(entry, m.Files, append(dirs, entry))
-}
-
-// manyFiles is the number of files from which syncing the whole file system is
-// faster than syncing one file after the other.
-const manyFiles = 64
-
-// syncAll syncs the entry's files and directories.
-func syncAll(entry string, files []manifestFile, dirs []string) error {
-	if len(files)+len(dirs) >= manyFiles {
-		if done, err := syncFilesystem(entry); done || err != nil {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, f := range m.Files {
+		g.Go(func() (err error) {
+			m.Files[i], err = finishFile(f.path(data))
+			m.Files[i].Path = f.Path
 			return err
-		}
+		})
 	}
-	if err := syncFile(filepath.Join(entry, manifestName)); err != nil {
-		return err
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
-	for _, f := range files {
-		if err := syncFile(filepath.Join(entry, dataName, filepath.FromSlash(f.Path))); err != nil {
-			return err
-		}
-	}
-	for _, dir := range dirs {
-		if err := syncDir(dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return NewStorageError("open", path, err)
-	}
-	defer f.Close()
-	return NewStorageError("sync", path, f.Sync())
-}
-
-// syncDir makes renames inside dir survive a power cut, where the system can open
-// and sync a directory.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil || runtime.GOOS == "windows" {
-		return nil
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !syncUnsupported(err) {
-		return NewStorageError("sync", dir, err)
-	}
-	return nil
+	return m, m.write(entry)
 }
 
 // finishFile makes one file read-only and hashes it.
@@ -173,8 +127,10 @@ func finishFile(path string) (manifestFile, error) {
 	if info.Mode()&0o111 != 0 {
 		mode = 0o555
 	}
-	if err := os.Chmod(path, mode); err != nil {
-		return manifestFile{}, NewStorageError("chmod", path, err)
+	if info.Mode().Perm() != mode {
+		if err := os.Chmod(path, mode); err != nil {
+			return manifestFile{}, NewStorageError("chmod", path, err)
+		}
 	}
 	return describeFile(path)
 }

@@ -32,7 +32,7 @@ func (c *Cache) Changed(ctx context.Context, kind, key string, dirs []string) (c
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(e.dir); err == nil && c.verifier.entry(e) != nil {
+	if _, err := os.Lstat(e.dir); err == nil && c.verifier.entry(e, nil) != nil {
 		return dirs, nil // the record itself is damaged
 	}
 	m, err := recorded(ctx, c, e, roots)

@@ -11,7 +11,7 @@ import (
 func syncFilesystem(dir string) (done bool, err error) {
 	d, err := os.Open(dir)
 	if err != nil {
-		return false, NewStorageError("open", dir, err)
+		return false, nil
 	}
 	defer d.Close()
 	err = unix.Syncfs(int(d.Fd()))

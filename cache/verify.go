@@ -131,8 +131,9 @@ func (v *verifier) blob(path string, want Digest) error {
 	return nil
 }
 
-// entry returns nil if the entry exists and is not damaged.
-func (v *verifier) entry(e *entry) error {
+// entry returns nil if the entry exists and is not damaged. What this process has built, whose
+// manifest is built, was hashed a moment ago.
+func (v *verifier) entry(e *entry, built *manifest) error {
 	if v.has(e.dir) {
 		return nil
 	}
@@ -152,9 +153,11 @@ func (v *verifier) entry(e *entry) error {
 	if f.fingerprint, _, err = fingerprint(f.paths); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	if m.size() <= quickEntry {
+	switch {
+	case built != nil && built.sum == m.sum:
+	case m.size() <= quickEntry:
 		err = m.compare(e.data(), checksumOf)
-	} else {
+	default:
 		err = v.unchanged(e.dir, m, e.data())
 	}
 	if err == nil {

@@ -1,6 +1,7 @@
 package pyodide
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -52,6 +53,8 @@ type bytecodeJob struct {
 	Bytecode
 	rt *Runtime
 
+	emitting sync.Mutex // apart from mu: meanwhile other interpreters begin modules
+
 	mu    sync.Mutex
 	begun int // modules; guarded by mu
 }
@@ -71,8 +74,8 @@ func (j *bytecodeJob) next() string {
 }
 
 func (j *bytecodeJob) emit(module string, pyc []byte) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.emitting.Lock()
+	defer j.emitting.Unlock()
 	return j.Emit(module, pyc)
 }
 
@@ -86,7 +89,7 @@ func (j *bytecodeJob) run(ctx context.Context) error {
 	}
 }
 
-// maxBytecode bounds a module's bytecode in base64, in bytes.
+// maxBytecode bounds a module's bytecode, in bytes.
 const maxBytecode = 16 << 20
 
 // once runs one interpreter and reports whether no module is left.
@@ -102,16 +105,14 @@ func (j *bytecodeJob) once(ctx context.Context) (done bool, err error) {
 		"job": {Do: func(context.Context, json.RawMessage) (any, error) {
 			return map[string]any{"folder": dir, "shown": j.Shown, "checked": j.Checked}, nil
 		}},
-		"next": {Do: func(context.Context, json.RawMessage) (any, error) {
-			module = j.next()
-			return module, nil
-		}},
-		"compiled": {MaxArgument: maxBytecode, Do: func(_ context.Context, argument json.RawMessage) (any, error) {
-			var pyc []byte
-			if failed = json.Unmarshal(argument, &pyc); failed == nil {
-				failed = j.emit(module, pyc)
+		"next": {MaxArgument: maxBytecode, DoData: func(_ context.Context, _ json.RawMessage, pyc []byte) (any, error) {
+			if len(pyc) > 0 {
+				failed = j.emit(module, bytes.Clone(pyc))
 			}
-			return nil, failed
+			if module = ""; failed == nil {
+				module = j.next()
+			}
+			return module, failed
 		}},
 	}})
 	if err != nil {

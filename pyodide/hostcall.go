@@ -26,8 +26,12 @@ type Call struct {
 	// too.
 	Do func(ctx context.Context, argument json.RawMessage) (any, error)
 
-	// MaxArgument bounds the argument in bytes; 0 means 4096. Decoded it may
-	// take twenty times as much.
+	// DoData is called instead of Do, if not nil, with the bytes of
+	// _coderunner.call(name, argument, data), which it must not keep.
+	DoData func(ctx context.Context, argument json.RawMessage, data []byte) (any, error)
+
+	// MaxArgument bounds the argument and data in bytes; 0 means 4096. Decoded the
+	// argument may take twenty times as much.
 	MaxArgument int
 
 	// Waits is set for calls that wait for the network. They stop the program's
@@ -194,6 +198,12 @@ func (c *hostCall) dispatch(ctx context.Context) (value any, err error) {
 			defer cancel()
 		}
 	}
-	c.in.proc.Wait(ctx, func(ctx context.Context) { value, err = f.Do(ctx, call[1]) })
+	c.in.proc.Wait(ctx, func(ctx context.Context) {
+		if f.DoData != nil {
+			value, err = f.DoData(ctx, call[1], data)
+		} else {
+			value, err = f.Do(ctx, call[1])
+		}
+	})
 	return value, err
 }

@@ -284,6 +284,21 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+// A name that does not exist is asked for once, one that the name server knows nothing of twice.
+func TestNoSuchHost(t *testing.T) {
+	for temporary, want := range map[bool]int{false: 1, true: 2} {
+		asked := 0
+		c := open(t, t.TempDir(), Options{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			asked++
+			return nil, &net.DNSError{Err: "no such host", IsNotFound: !temporary, IsTemporary: temporary}
+		}}})
+		_, err := c.Get(context.Background(), "http://nowhere.invalid/", nil, 100)
+		if wantError(t, err, "no such host", "is there a network?"); asked != want {
+			t.Errorf("%d attempts of a name whose lookup failed (temporarily: %v), want %d", asked, temporary, want)
+		}
+	}
+}
+
 // Many who want one blob cause one download.
 func TestBlobIsFetchedOnce(t *testing.T) {
 	base, requests := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Write(payload) })

@@ -155,6 +155,8 @@ func retriable(err error) (attempts int, after time.Duration) {
 		return 1, 0
 	case isOwn(err), errors.As(err, &redirect), errors.As(err, &cert), errors.As(err, &record):
 		return 1, 0
+	case errors.As(err, &dns) && dns.IsNotFound && !dns.IsTemporary:
+		return 1, 0 // an answer: the host does not exist
 	case errors.As(err, &dns), errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENETUNREACH),
 		errors.Is(err, syscall.EHOSTUNREACH):
 		return 2, 0 // most likely there is no network: report it soon

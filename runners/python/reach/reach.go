@@ -14,8 +14,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const maxFiles = 20_000
@@ -39,9 +42,7 @@ func From(trees, modules []string) (sources, libraries []File) {
 		w.add(m)
 	}
 	for len(w.todo) > 0 && len(w.sources)+len(w.libraries) < maxFiles {
-		next := w.todo[len(w.todo)-1]
-		w.todo = w.todo[:len(w.todo)-1]
-		w.read(next)
+		w.read()
 	}
 	return w.sources, w.libraries
 }
@@ -121,20 +122,32 @@ func (w *walk) list(dir string) map[string]File {
 
 func (w *walk) path(f File) string { return filepath.Join(w.trees[f.Tree], filepath.FromSlash(f.Name)) }
 
-// read adds what a module imports.
-func (w *walk) read(m module) {
-	source, err := os.ReadFile(w.path(m.file))
-	if err != nil {
-		return
+// read adds what the modules import whose sources are to be read.
+func (w *walk) read() {
+	modules := w.todo
+	w.todo = nil
+	found := make([][]statement, len(modules))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, m := range modules {
+		g.Go(func() error {
+			if source, err := os.ReadFile(w.path(m.file)); err == nil {
+				found[i] = scan(source)
+			}
+			return nil
+		})
 	}
-	for _, s := range scan(source) {
-		base, ok := m.absolute(s.module)
-		if !ok {
-			continue
-		}
-		w.add(base)
-		for _, name := range s.names {
-			w.add(strings.TrimPrefix(base+"."+name, "."))
+	_ = g.Wait()
+	for i, m := range modules {
+		for _, s := range found[i] {
+			base, ok := m.absolute(s.module)
+			if !ok {
+				continue
+			}
+			w.add(base)
+			for _, name := range s.names {
+				w.add(strings.TrimPrefix(base+"."+name, "."))
+			}
 		}
 	}
 }

@@ -6,32 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"coderunner/cache"
 	"coderunner/internal/order"
 	"coderunner/internal/trace"
-	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/python/reach"
 )
-
-// bytecodeFormat changes whenever modules must be compiled again.
-const bytecodeFormat = "1"
-
-// maxParts bounds the directories with a package's bytecode. The last one has all
-// that the others lack.
-const maxParts = 6
 
 // Compile compiles what importing modules runs of the packages, as far as that can be
 // told without running it: see package reach. No modules are all those at the top of the
@@ -52,7 +41,7 @@ func (r *Resolver) Compile(ctx context.Context, packages []Package, modules []st
 		if len(modules) == 0 {
 			modules = topModules(c.trees)
 		}
-		sources, libraries := reach.From(c.trees, modules)
+		sources, libraries := c.reach(modules)
 		return c.compile(ctx, sources, libraries)
 	})
 }
@@ -63,7 +52,7 @@ func (s *session) compileEarly(ctx context.Context, packages []Package) (wait fu
 	var g errgroup.Group
 	if len(s.imports) > 0 && len(s.downloaded) > 0 && !slices.ContainsFunc(packages, func(p Package) bool { return p.Tree == "" }) {
 		c := s.newCompilation(packages, nil)
-		sources, _ := reach.From(c.trees, s.imports)
+		sources, _ := c.reach(s.imports)
 		g.Go(func() error { return c.bytecode(ctx, slices.DeleteFunc(sources, c.has)) })
 	}
 	return g.Wait
@@ -113,7 +102,7 @@ func (r *Resolver) Rest(ctx context.Context, p *Package, progress runners.Progre
 // LayOut makes the machine code faster that importing modules loads. Rest does so, too.
 func (r *Resolver) LayOut(ctx context.Context, packages []Package, modules []string) error {
 	c := r.newCompilation(packages, nil)
-	_, libraries := reach.From(c.trees, modules)
+	_, libraries := c.reach(modules)
 	return c.layOut(ctx, libraries)
 }
 
@@ -172,6 +161,22 @@ type compilation struct {
 	total int64
 }
 
+// reached is an answer of reach.From.
+type reached struct{ sources, libraries []reach.File }
+
+// reach returns the files that importing modules runs of the packages. What compileEarly has
+// asked, Compile asks again, and LayOut.
+func (c *compilation) reach(modules []string) (sources, libraries []reach.File) {
+	key := fmt.Sprintf("%q %q", c.trees, modules)
+	found, ok := c.reached.Get(key)
+	if !ok {
+		defer trace.Begin("find what the imports run")()
+		found.sources, found.libraries = reach.From(c.trees, modules)
+		c.reached.Put(key, found)
+	}
+	return slices.Clone(found.sources), slices.Clone(found.libraries)
+}
+
 // newCompilation returns a compilation of packages, which it changes.
 func (r *Resolver) newCompilation(packages []Package, progress runners.ProgressFunc) *compilation {
 	c := &compilation{Resolver: r, packages: packages, progress: progress.Serial()}
@@ -185,40 +190,6 @@ func (r *Resolver) newCompilation(packages []Package, progress runners.ProgressF
 		c.item += fmt.Sprintf(" and %d more", more)
 	}
 	return c
-}
-
-// found is the bytecode that a package had a while ago.
-type found struct {
-	parts []string
-	at    time.Time
-}
-
-// foundFor is how long it is taken for what the package has: it may be evicted.
-const foundFor = time.Minute
-
-// findBytecode sets the package's Bytecode to what the cache has.
-func (r *Resolver) findBytecode(ctx context.Context, p *Package) {
-	if known, ok := r.bytecode.Get(p.Key()); ok && time.Since(known.at) < foundFor {
-		p.Bytecode = slices.Clone(known.parts)
-		return
-	}
-	for p.Bytecode = nil; len(p.Bytecode) < maxParts && !p.Shared; {
-		dir, ok := r.cache.Find(ctx, cache.Trees, "bytecode", p.part())
-		if !ok {
-			break
-		}
-		p.Bytecode = append(p.Bytecode, dir)
-	}
-	r.noteBytecode(*p)
-}
-
-func (r *Resolver) noteBytecode(p Package) {
-	r.bytecode.Put(p.Key(), found{slices.Clone(p.Bytecode), time.Now()})
-}
-
-// part returns the key of the next part of a package's bytecode.
-func (p Package) part() string {
-	return fmt.Sprintf("%s %s %d", bytecodeFormat, p.Key(), len(p.Bytecode))
 }
 
 // libraryWeight is the time that a byte of a library takes in that of a byte of a source.
@@ -265,69 +236,6 @@ func (c *compilation) size(f reach.File) int64 {
 	return info.Size()
 }
 
-// has reports whether a source is compiled, or need not be.
-func (c *compilation) has(f reach.File) bool {
-	p := c.packages[f.Tree]
-	return p.Shared || slices.ContainsFunc(p.Bytecode, func(part string) bool {
-		_, err := os.Lstat(filepath.Join(part, filepath.FromSlash(bytecodeName(f.Name))))
-		return err == nil
-	})
-}
-
-// bytecode compiles sources and keeps what they become.
-func (c *compilation) bytecode(ctx context.Context, sources []reach.File) error {
-	if len(sources) == 0 {
-		return nil
-	}
-	defer trace.Begin(fmt.Sprintf("compile %d modules to bytecode", len(sources)))()
-	made := make([]map[string][]byte, len(c.packages))
-	var names []string
-	of := map[string]reach.File{}
-	for _, f := range sources {
-		names, of[f.Name] = append(names, f.Name), f
-		made[f.Tree] = map[string][]byte{}
-	}
-	err := c.trusted.Compile(ctx, c.trees, names, c.workers, func(module string, pyc []byte) error {
-		made[of[module].Tree][bytecodeName(module)] = pyc
-		return nil
-	}, func(module string) { c.step(c.size(of[module])) })
-	if err != nil {
-		return err
-	}
-	var g errgroup.Group
-	for i, files := range made {
-		if len(files) > 0 {
-			g.Go(func() error { return c.keep(ctx, &c.packages[i], files) })
-		}
-	}
-	return g.Wait()
-}
-
-// keep keeps files of bytecode as a package's next part.
-func (c *compilation) keep(ctx context.Context, p *Package, files map[string][]byte) error {
-	for kept := false; !kept && len(p.Bytecode) < maxParts; {
-		dir, err := c.cache.Dir(ctx, "bytecode", p.part(), func(_ context.Context, dir string) error {
-			kept = true
-			for _, name := range slices.Sorted(maps.Keys(files)) {
-				file := filepath.Join(dir, filepath.FromSlash(name))
-				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-					return err
-				}
-				if err := os.WriteFile(file, files[name], 0o644); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		p.Bytecode = append(p.Bytecode, dir) // another process's, if not kept
-	}
-	c.noteBytecode(*p)
-	return nil
-}
-
 // library compiles a shared library of a package. The reason is why it cannot be loaded,
 // nil if it can.
 func (r *Resolver) library(ctx context.Context, project, tree, name string, progress runners.ProgressFunc) (reason, err error) {
@@ -346,37 +254,6 @@ func (r *Resolver) library(ctx context.Context, project, tree, name string, prog
 		return nil, reason
 	}
 	return reason, nil
-}
-
-// bytecodeName returns the name of the bytecode of a module, where CPython looks for it.
-func bytecodeName(module string) string {
-	dir, base := path.Split(module)
-	return dir + "__pycache__/" + strings.TrimSuffix(base, ".py") + "." + versions.BytecodeTag + ".pyc"
-}
-
-// compilable lists the modules of a package. Test suites are left out: they are large
-// and rarely imported.
-func compilable(tree string) (modules []reach.File, err error) {
-	err = fs.WalkDir(os.DirFS(tree), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if base := path.Base(name); d.IsDir() && (base == "tests" || base == "test" || base == "__pycache__") {
-			return fs.SkipDir
-		}
-		if d.IsDir() || !strings.HasSuffix(name, ".py") {
-			return nil
-		}
-		info, err := d.Info()
-		if err == nil && info.Size() <= reach.MaxSource {
-			modules = append(modules, reach.File{Name: name})
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list modules: %w", err)
-	}
-	return modules, nil
 }
 
 // topModules lists what may be the modules at the top of directories.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -95,14 +96,21 @@ func (s *session) resolve(ctx context.Context, req Request, key string) (*Set, e
 	}
 }
 
-// install fetches and unpacks the answer's wheels, several at a time.
+// install fetches and unpacks the answer's wheels, several at a time: first those whose
+// libraries are to be compiled, which takes longest.
 func (s *session) install(ctx context.Context, a *answer) (*Set, error) {
 	set := &Set{Packages: make([]Package, len(a.Packages)), Skipped: a.Skipped}
 	problems := make([]error, len(a.Packages))
 	var g, checks errgroup.Group
 	g.SetLimit(4)
-	for i, pin := range a.Packages {
+	order := make([]int, len(a.Packages))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(a.Packages[i].pure(), a.Packages[j].pure()) })
+	for _, i := range order {
 		g.Go(func() error {
+			pin := a.Packages[i]
 			p, err := s.unpack(ctx, pin)
 			if set.Packages[i], problems[i] = p, err; err == nil {
 				checks.Go(func() error { problems[i] = s.loadable(ctx, pin, p.Tree); return nil })

@@ -120,7 +120,8 @@ type Resolver struct {
 
 	compiling *semaphore.Weighted       // a compilation takes a core and some memory
 	bytecode  recent.Map[string, found] // by package's key
-	whole     recent.Map[string, bool]  // by package's key: whether nothing is left to compile
+	reached   recent.Map[string, reached]
+	whole     recent.Map[string, bool] // by package's key: whether nothing is left to compile
 
 	mu        sync.Mutex
 	baseAsked time.Time // when the base URL was last tried
@@ -133,6 +134,7 @@ func New(c Config) (*Resolver, error) {
 		cache: c.Cache, fetch: c.Fetch, trusted: c.Trusted, lock: c.Lock,
 		compiling: semaphore.NewWeighted(int64(compilations)),
 	}
+	r.reached.Weigh = func(f reached) int { return 100 * (len(f.sources) + len(f.libraries)) }
 	var err error
 	if r.index, err = registry("PIP_INDEX_URL", c.Index, versions.PyPIIndex); err != nil {
 		return nil, err

@@ -34,6 +34,14 @@ func (p pin) withoutUser() pin {
 	return p
 }
 
+// pure returns 1 if no library of the pin is to be compiled, else 0.
+func (p pin) pure() int {
+	if p.Strip || p.sdist() || strings.HasSuffix(p.Filename, "-none-any.whl") {
+		return 1
+	}
+	return 0
+}
+
 // shared reports whether the pin is an archive of shared libraries, not a wheel.
 func (p pin) shared() bool { return p.Source == sourcePyodide && strings.HasSuffix(p.Filename, ".zip") }
 

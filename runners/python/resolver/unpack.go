@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -97,7 +96,7 @@ func (s *session) extract(ctx context.Context, p pin, path, dir string) error {
 // be unusable here (tests, alternatives). A wheel without one is refused, unless it works
 // without. What its own modules import is compiled for this, and more if that fails.
 func (s *session) loadable(ctx context.Context, p pin, tree string) error {
-	if p.Strip || p.sdist() || strings.HasSuffix(p.Filename, "-none-any.whl") {
+	if p.pure() > 0 {
 		return nil
 	}
 	version, err := s.trusted.LibraryVersion()

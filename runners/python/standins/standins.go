@@ -96,7 +96,8 @@ func Replace(project, dir string, stripped bool) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(target, b, 0o644); err != nil {
+		_ = os.Remove(target) // the wheel's cannot be written
+		if err := os.WriteFile(target, b, 0o444); err != nil {
 			return fmt.Errorf("replace %s of %s: %w", name, project, err)
 		}
 		return nil

@@ -7,7 +7,16 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync"
 )
+
+// inflaters keeps what inflating one of many small files allocates, *inflater.
+var inflaters sync.Pool
+
+type inflater struct {
+	deflated io.ReadCloser
+	buffer   []byte
+}
 
 // inflate inflates an entry. It never writes more than the entry claims, nor more
 // than limit.
@@ -19,14 +28,20 @@ func (a *archive) inflate(out io.Writer, e *entry, limit int64) error {
 	if err != nil {
 		return fmt.Errorf("its file %q cannot be unpacked: %v", e.name, err)
 	}
+	u, _ := inflaters.Get().(*inflater)
+	if u == nil {
+		u = &inflater{deflated: flate.NewReader(in), buffer: make([]byte, 32<<10)}
+	}
+	defer inflaters.Put(u)
 	if e.Method == zip.Deflate {
-		inflater := flate.NewReader(in)
-		defer inflater.Close()
-		in = inflater
+		if err := u.deflated.(flate.Resetter).Reset(in, nil); err != nil {
+			return err
+		}
+		in = u.deflated
 	}
 	crc := crc32.NewIEEE()
 	guarded := writeGuard{io.MultiWriter(crc, out)}
-	n, err := io.Copy(guarded, io.LimitReader(in, e.size))
+	n, err := io.CopyBuffer(guarded, io.LimitReader(in, e.size), u.buffer)
 	if err != nil {
 		if _, ours := errors.AsType[writeError](err); ours {
 			return err

@@ -11,11 +11,14 @@ import (
 	"io"
 	"os"
 	"path"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // InstallTo writes the wheel's files below dir, which must exist and should be
 // empty, and checks each against RECORD. Files for which keep returns false are
-// checked and not written; a nil keep keeps all. After an error the directory
+// checked and not written; a nil keep keeps all. Several files are unpacked at once. After an error the directory
 // holds a part of the wheel; the caller removes it.
 func (w *Wheel) InstallTo(ctx context.Context, dir string, keep func(path string) bool) error {
 	if err := w.install(ctx, dir, keep); err != nil {
@@ -50,45 +53,45 @@ func (w *Wheel) install(ctx context.Context, dir string, keep func(string) bool)
 	defer root.Close()
 	made := map[string]bool{".": true}
 	left := w.limits.TotalBytes
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
 	for _, f := range w.files {
-		if err := ctx.Err(); err != nil {
-			return err
+		limit, kept := left, keep == nil || keep(f.path)
+		left -= f.entry.size
+		if dir := path.Dir(f.path); kept && !made[dir] {
+			if err := root.MkdirAll(dir, 0o755); err != nil {
+				return errors.Join(fmt.Errorf("unpack %s: %w", w.Name.Filename, err), g.Wait())
+			}
+			made[dir] = true
 		}
-		var n int64
-		if keep != nil && !keep(f.path) {
-			n, err = w.verify(io.Discard, f.entry, left)
-		} else {
-			n, err = w.write(root, made, f, left)
-		}
-		if err != nil {
-			return err
-		}
-		left -= n
+		g.Go(func() error {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case kept:
+				return w.write(root, f, limit)
+			}
+			return w.verify(io.Discard, f.entry, limit)
+		})
 	}
-	return nil
+	return g.Wait()
 }
 
 // write unpacks one file below root.
-func (w *Wheel) write(root *os.Root, made map[string]bool, f file, limit int64) (int64, error) {
-	if dir := path.Dir(f.path); !made[dir] {
-		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return 0, fmt.Errorf("unpack %s: %w", w.Name.Filename, err)
-		}
-		made[dir] = true
-	}
-	out, err := root.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+func (w *Wheel) write(root *os.Root, f file, limit int64) error {
+	out, err := root.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
 	if err != nil {
-		return 0, fmt.Errorf("unpack %s: %w", w.Name.Filename, err)
+		return fmt.Errorf("unpack %s: %w", w.Name.Filename, err)
 	}
-	n, err := w.verify(out, f.entry, limit)
+	err = w.verify(out, f.entry, limit)
 	if cerr := out.Close(); err == nil && cerr != nil {
 		err = fmt.Errorf("unpack %s: %w", w.Name.Filename, cerr)
 	}
-	return n, err
+	return err
 }
 
 // verify inflates an entry into out and compares it with RECORD.
-func (w *Wheel) verify(out io.Writer, e *entry, limit int64) (int64, error) {
+func (w *Wheel) verify(out io.Writer, e *entry, limit int64) error {
 	var sum hash.Hash
 	record := w.record[e.name]
 	switch record.algorithm {
@@ -105,16 +108,16 @@ func (w *Wheel) verify(out io.Writer, e *entry, limit int64) (int64, error) {
 	}
 	err := w.archive.inflate(target, e, limit)
 	if failed, ok := errors.AsType[writeError](err); ok {
-		return 0, fmt.Errorf("unpack %s: %w", w.Name.Filename, failed.error)
+		return fmt.Errorf("unpack %s: %w", w.Name.Filename, failed.error)
 	}
 	if err != nil {
-		return 0, &RefusedError{File: w.Name.Filename, Reason: err.Error()}
+		return &RefusedError{File: w.Name.Filename, Reason: err.Error()}
 	}
 	if sum != nil && hex.EncodeToString(sum.Sum(nil)) != record.sum {
-		return 0, &RefusedError{
+		return &RefusedError{
 			File:   w.Name.Filename,
 			Reason: fmt.Sprintf("its file %q has another hash than RECORD says", e.name),
 		}
 	}
-	return e.size, nil
+	return nil
 }
