@@ -45,31 +45,30 @@ func bootstrapName(v Variant) string {
 
 // bootstrapText returns a bootstrap: load.js with the texts that it compiles.
 func bootstrapText(name string) []byte {
-	var body, late strings.Builder
+	var s sorted
 	var text bytes.Buffer
-	body.Grow(64 << 10) // to grow later would take longer than the rest
-	late.Grow(128 << 10)
+	s.rest.Grow(64 << 10) // to grow later would take longer than all else
+	s.late.Grow(128 << 10)
 	text.Grow(192 << 10)
-	body.WriteString(`return (async () => { "use strict"; `)
 	add := func(names ...string) {
 		for _, name := range names {
-			postpone(&body, &late, source(name))
+			s.add(source(name))
 		}
 	}
 	add("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "paths")
 	if name != aloneName {
 		add("early", "tools")
 		for _, text := range standins.Sources() {
-			postpone(&body, &late, text)
+			s.add(text)
 		}
 	}
 	if name == sessionName {
 		add("session", "modules")
 	}
 	add("bootstrap")
-	body.WriteString("})();")
+	body := `return (async () => { "use strict"; ` + s.now.String() + s.rest.String() + "})();"
 	rest := string(source("load"))
-	for _, part := range []struct{ name, text string }{{"SOURCE", body.String()}, {"LATE", late.String()}} {
+	for _, part := range []struct{ name, text string }{{"SOURCE", body}, {"LATE", s.late.String()}} {
 		before, after, _ := strings.Cut(rest, part.name)
 		text.WriteString(before + `"`)
 		_, _ = quoted.WriteString(&text, part.text) // a Buffer takes everything
@@ -82,13 +81,18 @@ func bootstrapText(name string) []byte {
 
 // atOnce are the functions that a process needs for every program.
 var atOnce = strings.Fields(`defineTests defineDisplay machine codeURLs answerDialogs endServers mendFetch explainDNS siteAny formatNumbers
-	hearErrors holdSignals patchRealm patchModules ownPaths ownPathsDeno read readFrame prepareCall hasNode over reportServers reportQuestion report writeAll`)
+	hearErrors holdSignals patchRealm patchModules ownPaths ownPathsDeno read readFrame prepareCall hasNode hearEnd give over reportServers reportQuestion report writeAll`)
 
-// postpone adds a script without comments to text. Its functions, but for those of atOnce, are
-// compiled when they are first called: to look through all of them takes V8 2 ms of each start,
-// and a program calls few. Their texts go to late.
-func postpone(text, late *strings.Builder, script []byte) {
-	name, begin := "", late.Len()
+// sorted are the parts of a bootstrap, by when V8 compiles them: what is in now is in
+// parentheses, by which V8 knows that it is called soon, and does not look through it before
+// it compiles it. It looks through rest.
+type sorted struct{ now, rest, late strings.Builder }
+
+// add adds a script without comments. Its functions, but for those of atOnce, are compiled when
+// they are first called: to look through all of them takes V8 2 ms of each start, and a program
+// calls few.
+func (s *sorted) add(script []byte) {
+	name, to, begin := "", &s.rest, 0
 	for line := range bytes.Lines(script) {
 		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("//")) {
 			continue
@@ -96,19 +100,22 @@ func postpone(text, late *strings.Builder, script []byte) {
 		head, begins := bytes.CutPrefix(bytes.TrimPrefix(line, []byte("async ")), []byte("function "))
 		if begins {
 			head, _, _ = bytes.Cut(head, []byte("("))
-			name, begin = string(head), late.Len()
-		}
-		if name == "" || slices.Contains(atOnce, name) {
-			text.Write(line)
-		} else {
-			late.Write(line)
-		}
-		if bytes.HasPrefix(line, []byte("}")) || begins && bytes.HasSuffix(line, []byte("}\n")) {
-			if end := late.Len(); end > begin {
-				fmt.Fprintf(text, "function %[1]s() { return apply(made.%[1]s ??= %[1]s = eval(lateText(%d, %d)), this, arguments); }\n", name, begin, end)
+			name, to, begin = string(head), &s.late, s.late.Len()
+			if slices.Contains(atOnce, name) {
+				to = &s.now
+				fmt.Fprintf(to, "const %s=(", name)
 			}
-			name, begin = "", late.Len()
 		}
+		to.Write(line)
+		if name == "" || !bytes.HasPrefix(line, []byte("}")) && !(begins && bytes.HasSuffix(line, []byte("}\n"))) {
+			continue
+		}
+		if to == &s.now {
+			s.now.WriteString(");")
+		} else {
+			fmt.Fprintf(&s.rest, "function %[1]s() { return apply(made.%[1]s ??= %[1]s = eval(lateText(%d, %d)), this, arguments); }\n", name, begin, s.late.Len())
+		}
+		name, to = "", &s.rest
 	}
 }
 
