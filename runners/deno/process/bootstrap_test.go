@@ -15,6 +15,9 @@ func TestBootstrapASCII(t *testing.T) {
 			}
 		}
 	}
+	if !strings.HasPrefix(string(source("load")), "import ") {
+		t.Error("a comment before the first statement of the main module costs each start a millisecond")
+	}
 	const first, second = "async function f(a) {\n  return a;\n}\n", "function g() {}\n"
 	var parts sorted
 	parts.add([]byte("let x; // and why\n// a comment\n" + first + "function read() {\n}\n" + second))
