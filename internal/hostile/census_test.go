@@ -77,7 +77,7 @@ func unstable(name string) bool {
 var inDenoDir = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+)/deno/(r[0-9]+)/`)
 
 // inOwnDir matches the trusted main modules.
-var inOwnDir = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/bootstrap(-[a-z]+)*\.js$`)
+var inOwnDir = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/bootstrap(-[a-z]+)*\.(js|txt)$`)
 
 // ownLink reports whether a temporary file is a link of a DENO_DIR to where it
 // should lead, or the file in the place of localStorage. They stay for as long

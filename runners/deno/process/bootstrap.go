@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,12 +25,12 @@ func source(name string) []byte {
 	return text
 }
 
-// The bootstraps in the base directory. Each process reads all of its own, which for 30 KiB
-// takes a millisecond.
+// The bootstraps in the base directory: for each name a main module, NAME.js, and the text that
+// it compiles, NAME.txt. Each process reads all of its own.
 const (
-	aloneName    = "bootstrap.js"
-	packagesName = "bootstrap-packages.js"
-	sessionName  = "bootstrap-session.js"
+	aloneName    = "bootstrap"
+	packagesName = "bootstrap-packages"
+	sessionName  = "bootstrap-session"
 )
 
 // bootstrapName returns the name of a variant's bootstrap.
@@ -43,52 +44,45 @@ func bootstrapName(v Variant) string {
 	return aloneName
 }
 
-// bootstrapText returns a bootstrap: load.js with the texts that it compiles.
+// bootstrapText returns the text of a bootstrap: what is compiled at once, and after a NUL the
+// functions that are compiled late.
 func bootstrapText(name string) []byte {
-	var body, late strings.Builder
-	var text bytes.Buffer
-	body.Grow(64 << 10) // to grow later would take longer than the rest
-	late.Grow(128 << 10)
-	text.Grow(192 << 10)
-	body.WriteString(`return (async () => { "use strict"; `)
+	var s sorted
+	s.rest.Grow(64 << 10) // to grow later would take longer than all else
+	s.late.Grow(128 << 10)
 	add := func(names ...string) {
 		for _, name := range names {
-			postpone(&body, &late, source(name))
+			s.add(source(name))
 		}
 	}
 	add("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "paths")
 	if name != aloneName {
 		add("early", "tools")
 		for _, text := range standins.Sources() {
-			postpone(&body, &late, text)
+			s.add(text)
 		}
 	}
 	if name == sessionName {
 		add("session", "modules")
 	}
 	add("bootstrap")
-	body.WriteString("})();")
-	rest := string(source("load"))
-	for _, part := range []struct{ name, text string }{{"SOURCE", body.String()}, {"LATE", late.String()}} {
-		before, after, _ := strings.Cut(rest, part.name)
-		text.WriteString(before + `"`)
-		_, _ = quoted.WriteString(&text, part.text) // a Buffer takes everything
-		text.WriteByte('"')
-		rest = after
-	}
-	text.WriteString(rest)
-	return text.Bytes()
+	return slices.Concat([]byte(`return (async () => { "use strict"; `), s.now.Bytes(), s.rest.Bytes(), []byte("})();\x00"), s.late.Bytes())
 }
 
 // atOnce are the functions that a process needs for every program.
 var atOnce = strings.Fields(`defineTests defineDisplay machine codeURLs answerDialogs endServers mendFetch explainDNS siteAny formatNumbers
-	hearErrors holdSignals patchRealm patchModules ownPaths ownPathsDeno read readFrame prepareCall hasNode over reportServers reportQuestion report writeAll`)
+	hearErrors holdSignals patchRealm patchModules ownPaths ownPathsDeno read readFrame prepareCall hasNode hearEnd give over reportServers reportQuestion report writeAll`)
 
-// postpone adds a script without comments to text. Its functions, but for those of atOnce, are
-// compiled when they are first called: to look through all of them takes V8 2 ms of each start,
-// and a program calls few. Their texts go to late.
-func postpone(text, late *strings.Builder, script []byte) {
-	name, begin := "", late.Len()
+// sorted are the parts of a bootstrap, by when V8 compiles them: what is in now is in
+// parentheses, by which V8 knows that it is called soon, and does not look through it before
+// it compiles it. It looks through rest.
+type sorted struct{ now, rest, late bytes.Buffer }
+
+// add adds a script without comments. Its functions, but for those of atOnce, are compiled when
+// they are first called: to look through all of them takes V8 2 ms of each start, and a program
+// calls few.
+func (s *sorted) add(script []byte) {
+	name, to, begin := "", &s.rest, 0
 	for line := range bytes.Lines(script) {
 		if bytes.HasPrefix(bytes.TrimSpace(line), []byte("//")) {
 			continue
@@ -96,28 +90,30 @@ func postpone(text, late *strings.Builder, script []byte) {
 		head, begins := bytes.CutPrefix(bytes.TrimPrefix(line, []byte("async ")), []byte("function "))
 		if begins {
 			head, _, _ = bytes.Cut(head, []byte("("))
-			name, begin = string(head), late.Len()
-		}
-		if name == "" || slices.Contains(atOnce, name) {
-			text.Write(line)
-		} else {
-			late.Write(line)
-		}
-		if bytes.HasPrefix(line, []byte("}")) || begins && bytes.HasSuffix(line, []byte("}\n")) {
-			if end := late.Len(); end > begin {
-				fmt.Fprintf(text, "function %[1]s() { return apply(made.%[1]s ??= %[1]s = eval(lateText(%d, %d)), this, arguments); }\n", name, begin, end)
+			name, to, begin = string(head), &s.late, s.late.Len()
+			if slices.Contains(atOnce, name) {
+				to = &s.now
+				fmt.Fprintf(to, "const %s=(", name)
 			}
-			name, begin = "", late.Len()
 		}
+		to.Write(line)
+		if name == "" || !bytes.HasPrefix(line, []byte("}")) && !(begins && bytes.HasSuffix(line, []byte("}\n"))) {
+			continue
+		}
+		if to == &s.now {
+			s.now.WriteString(");")
+		} else {
+			fmt.Fprintf(&s.rest, "function %[1]s() { return apply(made.%[1]s ??= %[1]s = eval(lateText(%d, %d)), this, arguments); }\n", name, begin, s.late.Len())
+		}
+		name, to = "", &s.rest
 	}
 }
 
-// quoted writes a text of ours as what is between the quotes of a string of JavaScript. It
-// takes a third of the time of package json, which each start would spend.
-var quoted = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`)
-
-// bootstrap returns the path of a variant's main module.
-func (f *runDirs) bootstrap(v Variant) string { return filepath.Join(f.Path, bootstrapName(v)) }
+// bootstrap returns the paths of a variant's main module and its text.
+func (f *runDirs) bootstrap(v Variant) (main, text string) {
+	path := filepath.Join(f.Path, bootstrapName(v))
+	return path + ".js", path + ".txt"
+}
 
 // writeBootstrap writes the bootstrap of a variant, unless it is there.
 func (f *runDirs) writeBootstrap(v Variant) error {
@@ -127,7 +123,9 @@ func (f *runDirs) writeBootstrap(v Variant) error {
 	if slices.Contains(f.written, name) {
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(f.Path, name), bootstrapText(name), 0o600); err != nil {
+	main, text := f.bootstrap(v)
+	module := bytes.Replace(source("load"), []byte("NAME"), []byte(name), 1)
+	if err := errors.Join(os.WriteFile(text, bootstrapText(name), 0o600), os.WriteFile(main, module, 0o600)); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	f.written = append(f.written, name)
@@ -136,5 +134,9 @@ func (f *runDirs) writeBootstrap(v Variant) error {
 
 // scripts returns the paths of what every process runs.
 func (f *runDirs) scripts() []string {
-	return []string{filepath.Join(f.Path, aloneName), filepath.Join(f.Path, packagesName), filepath.Join(f.Path, sessionName), f.Private()}
+	all := []string{f.Private()}
+	for _, name := range []string{aloneName, packagesName, sessionName} {
+		all = append(all, filepath.Join(f.Path, name+".js"), filepath.Join(f.Path, name+".txt"))
+	}
+	return all
 }

@@ -58,7 +58,8 @@ func (in *Instance) commandLine() []string {
 	}
 	write := []string{f.Work(), f.Temp(), f.Report()}
 	args = append(args, permissionFlags(in.withoutCache(policy), read, write, imports)...)
-	return append(args, in.RunDirs.bootstrap(in.Variant))
+	main, _ := in.RunDirs.bootstrap(in.Variant)
+	return append(args, main)
 }
 
 // heapFlag limits V8's heap. Its unit is the mebibyte.

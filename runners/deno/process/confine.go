@@ -57,9 +57,10 @@ func (in *Instance) Confinement() *sandbox.Spec {
 	if Unconfined(p) {
 		return nil
 	}
+	main, text := in.RunDirs.bootstrap(v)
 	s := &sandbox.Spec{
 		Execute: []string{v.Binary},
-		Read:    []string{in.OwnDir, in.RunDirs.bootstrap(in.Variant)},
+		Read:    []string{in.OwnDir, main, text},
 		Write:   []string{in.Dir.Path},
 		Network: p.Net.Any() && !p.DenyNet.All, Loopback: in.ownNetwork(), Attributes: true,
 	}

@@ -26,7 +26,7 @@ const BasePrefix = "coderunner-deno-"
 // one open.
 //
 //	<base>/          see internal/procdir
-//	├── bootstrap.js, bootstrap-….js
+//	├── bootstrap.js, bootstrap.txt, bootstrap-….js, bootstrap-….txt
 //	├── deno/        ours alone: see denodir.go
 //	└── r0/          one run
 //	    ├── work/    the working directory: the program and its files

@@ -55,8 +55,7 @@ const byteLength = method(getOwnPropertyDescriptor(getPrototypeOf(NativeUint8Arr
 const then = method(Promise.prototype.then);
 const errorText = method(NativeError.prototype.toString);
 const tagOf = method(objectPrototype.toString);
-const encode = ((encoder) => encoder.encode.bind(encoder))(new TextEncoder());
-const decode = ((decoder) => decoder.decode.bind(decoder))(new TextDecoder());
+const { encode, decode } = internals.core; // the classes for it would have to be loaded
 
 function read(from, n) {
   const bytes = new NativeUint8Array(n);
@@ -103,6 +102,9 @@ await patchModules(place.modules ?? []);
 for (const name of place.packages ?? []) await standIns[name]();
 Deno.stdout.writeSync(new Uint8Array([6]));
 if (place.early) await loadEarly();
+addEventListener("error", (event) => failed(event, event.error));
+addEventListener("unhandledrejection", (event) => failed(event, event.reason));
+if (place.tell) hearEnd();
 readOrders();
 await prepareCall();
 
@@ -194,6 +196,7 @@ function isMachinery(value) {
 // give shows the value of the last expression, or reports it, of a promise what it
 // resolves to. A rejection stays unhandled.
 function give(value) {
+  if (value === undefined) return report("r", "", "", "");
   try {
     const shown = isShown(value) && show(value);
     if (shown instanceof NativePromise) return then(shown, (ok) => ok || giveText(value), () => giveText(value));
@@ -207,7 +210,7 @@ function give(value) {
 function giveText(value) {
   let shown = "", json = "", trace = "";
   try {
-    if (value === undefined || started(value)) return report("r", "", "", "");
+    if (started(value)) return report("r", "", "", "");
     shown = inspect(value, { __proto__: null, colors: false });
     if (shown.length > 3000 && isMachinery(value)) shown = slice(inspect([value], { __proto__: null, colors: false, depth: 0 }), 2, -2); // [Compiler]
     trace = value instanceof NativeError ? "1" : "";
@@ -224,15 +227,15 @@ function giveText(value) {
 }
 
 // The last events of a program are "unload", also if it exits, and then Node's
-// "exit". If the program has no listeners for them, it is over when ours is
-// called: the host kills the process, since Deno's cleanup takes longer than a
+// "exit". If the program has no listeners for them, it is over when the first
+// begins: the host kills the process, since Deno's cleanup takes longer than a
 // small program. Otherwise the process ends by itself.
 function over() {
   try {
     let listeners = hasNode() ? process.listenerCount("exit") : 0;
     const symbols = getOwnPropertySymbols(globalThis);
-    for (let i = 0; i < symbols.length; i++) listeners += globalThis[symbols[i]].listeners?.unload?.length ?? 0;
-    if (listeners !== 1) return;
+    for (let i = 0; i < symbols.length; i++) listeners += globalThis[symbols[i]]?.listeners?.unload?.length ?? 0;
+    if (listeners > 0 || orders.load) return;
     reportServers();
     reportQuestion();
     report("x", NativeString(exitCode()));
@@ -241,14 +244,21 @@ function over() {
     // then it ends in the ordinary way
   }
 }
-if (place.tell && !orders.load) addEventListener("unload", over);
+
+// hearEnd has over called when Deno notes that it dispatches "unload". For a listener it
+// would compile all that dispatches events, which takes longer than the rest of the end.
+function hearEnd() {
+  let begun = false;
+  defineProperty(globalThis, Symbol.for("Deno.isUnloadDispatched"), { __proto__: null, configurable: true, get: () => begun, set(value) {
+    begun = value;
+    over();
+  } });
+}
 
 function failed(event, thrown) {
   if (testFailed(event, thrown)) return;
   place.session ? failedLater(event, thrown) : blame("e", thrown, "", event.type === "unhandledrejection");
 }
-addEventListener("error", (event) => failed(event, event.error));
-addEventListener("unhandledrejection", (event) => failed(event, event.reason));
 
 // load loads a program as a run would and evaluates nothing of it: the first
 // module that is evaluated throws.
