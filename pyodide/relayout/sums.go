@@ -15,6 +15,7 @@ func (f *function) fuseSums() (fused int) {
 				continue
 			}
 			if lea, ok := sumOf(&f.insts[n-1], i); ok {
+				lea.size = uint8(len(lea.append(f.laid.code[:0])))
 				*i = lea
 				live = after&^i.kills | i.reads
 				n--
@@ -43,7 +44,6 @@ func sumOf(move, add *inst) (lea inst, ok bool) {
 	}
 	lea = inst{at: add.at, made: true, op: opLea, wide: add.wide, reg: to, rm: none, base: from, idx: idx, disp: disp,
 		reads: bit(from) | bit(idx), writes: bit(to), kills: bit(to)}
-	lea.size = uint8(len(lea.append(nil)))
 	return lea, true
 }
 
