@@ -1,5 +1,5 @@
 // Package relayout rearranges the machine code that wazero's compiler writes for amd64: the
-// same instructions and the same checks, in another place.
+// same checks, with fewer instructions and in another place.
 //
 // wazero writes the exit of each check (45 bytes) into the line of execution,
 // behind a branch that is nearly always taken, after a copy of the execution
@@ -10,6 +10,7 @@
 //     never taken;
 //   - a stub reads the context where the function keeps it, often in a stack slot,
 //     and copies and reloads that nothing else reads are gone;
+//   - a copy and an addition to it, as before each check, are one instruction;
 //   - what grows the stack is behind the function;
 //   - branches have two bytes where they can, and lead where the jump at their
 //     target leads.

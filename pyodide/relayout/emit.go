@@ -32,6 +32,8 @@ func (f *function) emit() {
 			f.note(len(out), f.source(i.at))
 		}
 		switch old := f.code[i.at:i.end()]; {
+		case i.made:
+			out = i.append(out)
 		case (i.kind == jump || i.kind == branch) && size == short:
 			op := byte(0xEB)
 			if i.kind == branch {

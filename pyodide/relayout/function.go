@@ -226,6 +226,12 @@ func (f *function) resolve() bool {
 
 // compact removes the instructions that are gone, and reports whether there are any.
 func (f *function) compact() bool {
+	first := 0
+	for ; first < len(f.insts) && !f.insts[first].gone; first++ {
+	}
+	if first == len(f.insts) {
+		return false
+	}
 	f.index = resize(f.index, len(f.insts)+1)
 	n := int32(0)
 	for k := range f.insts {
@@ -237,9 +243,6 @@ func (f *function) compact() bool {
 			f.insts[n] = f.insts[k]
 		}
 		n++
-	}
-	if int(n) == len(f.insts) {
-		return false
 	}
 	f.index[len(f.insts)] = n
 	f.insts = f.insts[:n]

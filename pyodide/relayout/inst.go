@@ -84,6 +84,7 @@ type inst struct {
 	scale     uint8
 	stores    bool // to the memory operand
 	gone      bool // until compact
+	made      bool // a lea of fuseSums, which is not in the old code
 	disp, imm int32
 	// target is an instruction if it is positive, ^n for the stub n. For a call it is
 	// the offset in the module's old code; for the lea of a jump table, the table.
@@ -101,6 +102,7 @@ func (i *inst) end() int32 { return i.at + int32(i.size) }
 
 // The opcodes that this package treats on their own.
 const (
+	opAdd      = 0x01 // add rm, reg
 	opXor      = 0x31
 	opPush     = 0x50
 	opPop      = 0x58

@@ -18,6 +18,7 @@ type Stats struct {
 	Before, After int // bytes of code
 	Exits, Stubs  int // the exits, and what became of them
 	Dead          int // instructions of which nothing was read
+	Sums          int // copies and additions that became one instruction
 }
 
 // ErrForeign is the error for code that is not as this package expects: nothing is
@@ -149,6 +150,7 @@ func (m *module) layFunction(f *function, n int) error {
 		return nil
 	}
 	s.Dead = f.removeDead(m.entry)
+	s.Sums = f.fuseSums()
 	f.simplify()
 	f.emit()
 	s.Stubs = len(f.stubs)
@@ -208,7 +210,7 @@ func (m *module) join() (out []byte, offsets []int32, sources []Source, s Stats,
 			fix(offsets[n]+e.at, rest)
 		}
 		t := &m.stats[n]
-		s.Kept, s.Exits, s.Stubs, s.Dead = s.Kept+t.Kept, s.Exits+t.Exits, s.Stubs+t.Stubs, s.Dead+t.Dead
+		s.Kept, s.Exits, s.Stubs, s.Dead, s.Sums = s.Kept+t.Kept, s.Exits+t.Exits, s.Stubs+t.Stubs, s.Dead+t.Dead, s.Sums+t.Sums
 	}
 	s.Functions, s.Before, s.After = len(m.offsets), len(m.code), len(out)
 	return out, offsets, sources, s, nil

@@ -30,6 +30,7 @@ type validator struct {
 type equal struct {
 	regs     set // that have equal values, and the flags
 	old, new state
+	copied   *inst // in the old code, the copy that is missing in the new
 }
 
 // validate returns how the new code of f, the function at begin, differs from the old.
@@ -43,7 +44,7 @@ func validate(f *function, code []byte, begin, end int32, entry entries) error {
 		return err
 	}
 	s := state{reached: true, sp: entrySP, regs: 1 << rax}
-	v.push(0, 0, equal{entry(begin) | calleeSaved, s, s})
+	v.push(0, 0, equal{entry(begin) | calleeSaved, s, s, nil})
 	for len(v.work) > 0 {
 		p := v.work[len(v.work)-1]
 		v.work = v.work[:len(v.work)-1]
@@ -99,6 +100,9 @@ func (v *validator) push(o, n int32, e equal) {
 	if known, ok := v.at[p]; ok {
 		e.regs &= known.regs
 		e.old, e.new = known.old.meet(e.old), known.new.meet(e.new)
+		if e.copied != known.copied {
+			e.copied = nil
+		}
 		if e == known {
 			return
 		}
@@ -120,8 +124,7 @@ func (v *validator) follow(o, to int32, e equal) error {
 		case i.kind == jump:
 			o = i.target
 		case missable(i):
-			e.regs &^= i.writes
-			e.old.step(i)
+			e.miss(i)
 			o++
 		default:
 			return v.exit(i, to, e)
@@ -176,8 +179,7 @@ func (v *validator) walk(o, n int32, e equal) error {
 			if !missable(a) {
 				return fmt.Errorf("% x at %d is missing before %d", v.old.code[a.at:a.end()], a.at, b.at)
 			}
-			e.regs &^= a.writes
-			e.old.step(a)
+			e.miss(a)
 		default:
 			if done, err := v.match(a, b, &e, o, n); done || err != nil {
 				return err
@@ -199,8 +201,55 @@ func missable(i *inst) bool {
 	return i.kind == plain && !i.stores && i.writes&frame == 0 && (!i.mem() || i.op == opLea || i.base == rsp) && i.op != 0xF7
 }
 
+// miss executes an instruction of the old code that is not in the new one.
+func (e *equal) miss(i *inst) {
+	e.regs &^= i.writes
+	e.old.step(i)
+	e.forget(i)
+	if (i.op == opStore || i.op == opLoad) && !i.mem() && i.prefix == 0 && i.reads&i.writes == 0 {
+		e.copied = i
+	}
+}
+
+// forget forgets the copy if the old code changes one of its registers.
+func (e *equal) forget(i *inst) {
+	if c := e.copied; c != nil && (i.writes&(c.reads|c.writes) != 0 || i.kind == call || i.kind == callAddress) {
+		e.copied = nil
+	}
+}
+
+// sum reports whether a lea of the new code is an addition of the old one to the copy that is
+// missing, and executes both.
+func (e *equal) sum(a, b *inst) bool {
+	c := e.copied
+	if c == nil || b.op != opLea || b.idx != none && (b.scale != 0 || b.disp != 0) || bit(b.reg) != c.writes || bit(a.rm) != c.writes ||
+		bit(b.base) != c.reads || a.kind != plain || a.prefix != 0 || b.wide != a.wide || a.wide && !c.wide ||
+		(bit(b.base)|bit(b.idx))&^e.regs != 0 || (b.writes|b.reads)&frame != 0 {
+		return false
+	}
+	switch {
+	case a.mem():
+		return false
+	case a.op == opAdd:
+		if b.idx != a.reg || b.idx == b.reg {
+			return false
+		}
+	case a.op != opImm8 && a.op != opImm32 || b.idx != none || a.digit != 0 && a.digit != 5 ||
+		a.digit == 0 && b.disp != a.imm || a.digit == 5 && int64(b.disp) != -int64(a.imm):
+		return false
+	}
+	e.regs = e.regs&^flags | b.writes
+	e.old.step(a)
+	e.new.step(b)
+	e.copied = nil
+	return true
+}
+
 // match compares an old instruction with what it is now, and executes both.
 func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err error) {
+	if e.sum(a, b) && bytes.Equal(v.laid.code[b.at:b.end()], b.append(nil)) {
+		return false, nil
+	}
 	reads, was, is := a.reads, v.old.code[a.at:a.end()], v.laid.code[b.at:b.end()]
 	switch a.kind {
 	case call, tail:
@@ -271,6 +320,7 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	}
 	e.old.step(a)
 	e.new.step(b)
+	e.forget(a)
 	return false, nil
 }
 
