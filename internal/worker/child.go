@@ -137,9 +137,13 @@ func (w *child) open(body []byte) error {
 // for each run, and a worker keeps little itself.
 const gcPercent = 400
 
-// limit has the collector keep to what the runs in progress may use and more.
+// limit has the collector keep to what the runs in progress may use and more. Beside what stays,
+// such as the modules of languages, a quarter as much may be garbage: with less room the collector
+// would mark all of it again after each run.
 func (w *child) limit(more int64) {
-	debug.SetMemoryLimit(w.memory + w.inUse.Add(more))
+	const runtime = 8 << 20 // besides the heap
+	own := min(max(w.memory, runtime+sysmem.Live()*5/4), 3*w.memory)
+	debug.SetMemoryLimit(own + w.inUse.Add(more))
 }
 
 // brief is a time in which a run does not leave much memory behind.
