@@ -238,9 +238,10 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 			return err
 		})
 	}
+	keeps := func() []string { return nil }
 	if req.Session != nil {
 		req.Session.Save = q.Save
-		connectSession(ctx, r.conn, req.Session, func(dir fs.FS) {
+		keeps = connectSession(ctx, r.conn, req.Session, func(dir fs.FS) {
 			if dir == nil {
 				r.left.Store(nil)
 			} else {
@@ -253,6 +254,7 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 		return nil, err
 	}
 	e := encodeOutcome(o)
+	e.Keeps = keeps()
 	return &e, nil
 }
 

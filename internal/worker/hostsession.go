@@ -7,14 +7,17 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"coderunner/internal/worker/wire"
 	"coderunner/runners"
 )
 
-// connectSession has the server do what it does for a run's session, which it keeps.
-func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, left func(fs.FS)) {
+// connectSession has the server do what it does for a run's session, which it keeps. Keeps returns
+// the names of what the session is to keep, of which the server has not been told.
+func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, left func(fs.FS)) (keeps func() []string) {
 	for i := range s.Files {
 		s.Files[i].Contents = func() ([]byte, error) {
 			f, err := conn.Call(ctx, callFile, i, nil)
@@ -29,7 +32,13 @@ func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, le
 		_, err = conn.Call(ctx, callSaved, struct{}{}, &saved)
 		return saved, err
 	})
+	var untold atomic.Pointer[[]string]
 	s.Keep = func(names []string) (kept bool) {
+		untold.Store(nil)
+		if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(s.Whole, name) }) {
+			untold.Store(&names)
+			return true
+		}
 		_, err := conn.Call(ctx, callKeep, names, &kept)
 		return err == nil && kept
 	}
@@ -43,6 +52,12 @@ func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, le
 		var all []runners.SessionFile
 		_, err := conn.Call(ctx, callLeave, leaving{own, tell(dir)}, &all)
 		return runners.Left{All: all}, err
+	}
+	return func() []string {
+		if names := untold.Load(); names != nil {
+			return *names
+		}
+		return nil
 	}
 }
 

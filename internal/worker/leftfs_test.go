@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"testing"
 	"testing/fstest"
+
+	"coderunner/runners"
 )
 
 // TestTold: of a small directory the server asks nothing, and of a larger one, or a large file, it
@@ -59,5 +61,17 @@ func TestTold(t *testing.T) {
 	}
 	if x := crossed(); x.Dirs["many"] != nil {
 		t.Errorf("it is told of %d entries", len(x.Dirs["many"]))
+	}
+}
+
+// TestKeepsUntold: nobody is asked whether what is known to be whole is.
+func TestKeepsUntold(t *testing.T) {
+	s := &runners.Session{Whole: []string{"base", "packages.json"}}
+	keeps := connectSession(t.Context(), nil, s, nil)
+	if names := keeps(); names != nil {
+		t.Errorf("it keeps %q", names)
+	}
+	if !s.Keep([]string{"base"}) || !reflect.DeepEqual(keeps(), []string{"base"}) {
+		t.Errorf("it keeps %q", keeps())
 	}
 }

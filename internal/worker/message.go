@@ -116,6 +116,7 @@ type outcome struct {
 	Contents [][]byte // of the files
 	Shown    bool     // Error.Shown
 	Exited   bool     // Continued.Exited
+	Keeps    []string // what the session is to keep: see connectSession
 	Shows    []display
 }
 
