@@ -28,6 +28,8 @@ type built struct {
 	engine.End
 	said []byte // on standard error
 	made []byte // nil: nothing, or it is where the tools have written it
+
+	digest string // of made, if what was built is remembered
 }
 
 // scratch is what the names of the builder's own files begin with.
