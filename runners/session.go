@@ -56,6 +56,9 @@ type Session struct {
 	// there and whole. Nil: they are not. Only the last call counts.
 	Keep func(names []string) bool `json:"-"`
 
+	// Whole are names that Keep reports true for, so that whoever is far from it need not wait.
+	Whole []string
+
 	// Link makes a file of Save another name of one that Saved has or that the cache has.
 	// Nil: os.Link does.
 	Link func(from, name string) error `json:"-"`

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"coderunner/runners"
 )
 
 // temp returns the name of a new file or directory of this call.
@@ -59,8 +61,8 @@ func (x *session) adopt(file, name string) error {
 	return os.Rename(file, x.blob(name))
 }
 
-// takeSaved makes blobs of the files that a runner saved. Those that it linked
-// to earlier ones are not read again.
+// takeSaved makes blobs of the files that a runner saved, but for small ones, which the state to
+// come has inline. Those that it linked to earlier ones are not read again.
 func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -69,7 +71,7 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 	if len(entries) > maxSaved {
 		return nil, fmt.Errorf("a runner saved %d files", len(entries))
 	}
-	saved := map[string]blob{}
+	saved, room := map[string]blob{}, int64(maxInline)
 	for _, name := range x.kept {
 		saved[name] = before[name]
 	}
@@ -83,6 +85,18 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 		if known {
 			was, err := os.Lstat(x.blob(blobName(e.Name(), b.SHA256)))
 			known = err == nil && os.SameFile(was, info)
+		}
+		if !known && e.Name() != runners.SavedBase && info.Size() <= room {
+			data, err := os.ReadFile(file)
+			if err != nil || int64(len(data)) != info.Size() {
+				return nil, errors.Join(fmt.Errorf("a runner saved %s, which changes", e.Name()), err)
+			}
+			b = blob{runners.SHA256(data), info.Size()}
+			x.inline[b.SHA256], saved[e.Name()], room = data, b, room-b.Size
+			if err := os.Remove(file); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if !known {
 			f, err := os.Open(file)
@@ -108,12 +122,24 @@ const (
 	maxReread   = 384 << 10
 )
 
+func unchanged(was, info fs.FileInfo) bool {
+	return os.SameFile(was, info) && was.ModTime().Equal(info.ModTime()) && was.Size() == info.Size()
+}
+
+// known reports whether the digest of a blob's file is remembered.
+func (s *Store) known(b blob, info fs.FileInfo) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, ok := s.verified[b.SHA256]
+	return ok && unchanged(was, info)
+}
+
 // digest returns the digest of a file that nobody changes. That of a large one is
 // remembered for that file, by whatever name.
 func (s *Store) digest(file string, info fs.FileInfo) (blob, error) {
 	s.mu.Lock()
 	for sum, was := range s.verified {
-		if os.SameFile(was, info) && was.ModTime().Equal(info.ModTime()) && was.Size() == info.Size() {
+		if unchanged(was, info) {
 			s.mu.Unlock()
 			return blob{sum, info.Size()}, nil
 		}
@@ -158,12 +184,36 @@ func (x *session) saved(l language) (map[string]string, error) {
 // reports whether it is.
 func (x *session) keepSaved(l language, names []string) bool {
 	for _, name := range names {
-		if _, err := x.savedFile(l, name); err != nil {
+		if !x.isWhole(l, name) {
 			return false
 		}
 	}
 	x.kept = names
 	return true
+}
+
+// whole returns the names of what a runner saved that is known to be whole without reading much.
+func (x *session) whole(l language) (names []string) {
+	const much = 4 << 10 // bytes
+	for name, b := range l.Saved {
+		_, inline := x.now.inline[b.SHA256]
+		if info, err := os.Lstat(x.blob(blobName(name, b.SHA256))); b.Size > much && (inline || err != nil || !x.known(b, info)) {
+			continue
+		}
+		if x.isWhole(l, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isWhole reports whether what a runner saved under a name is there and whole.
+func (x *session) isWhole(l language, name string) bool {
+	if data, ok := x.now.inline[l.Saved[name].SHA256]; ok {
+		return runners.SHA256(data) == l.Saved[name].SHA256
+	}
+	_, err := x.savedFile(l, name)
+	return err == nil
 }
 
 // savedFile returns the path of what a runner saved under a name, checked.
@@ -174,6 +224,12 @@ func (x *session) savedFile(l language, name string) (string, error) {
 	}
 	file := x.blob(blobName(name, b.SHA256))
 	info, err := os.Lstat(file)
+	if data, ok := x.now.inline[b.SHA256]; ok && errors.Is(err, fs.ErrNotExist) {
+		temp := x.temp()
+		if err = errors.Join(os.WriteFile(temp, data, 0o400), os.Rename(temp, file)); err == nil {
+			info, err = os.Lstat(file)
+		}
+	}
 	if err != nil {
 		return "", err
 	}
@@ -197,12 +253,15 @@ func (x *session) link(to *session, s *state) error {
 	return nil
 }
 
-// size returns how many bytes the session's own blobs have.
+// size returns how many bytes the session's own blobs have, and what its states have inline.
 func (x *session) size() (total int64) {
-	entries, _ := os.ReadDir(filepath.Join(x.path, blobsName)) // what cannot be listed is counted as nothing
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && !strings.HasPrefix(e.Name(), sharedPrefix) {
-			total += info.Size()
+	const manifest = 4 << 10 // bytes, which do not count
+	for dir, free := range map[string]int64{blobsName: 0, statesName: manifest} {
+		entries, _ := os.ReadDir(filepath.Join(x.path, dir)) // what cannot be listed is counted as nothing
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil && !strings.HasPrefix(e.Name(), sharedPrefix) {
+				total += max(0, info.Size()-free)
+			}
 		}
 	}
 	return total

@@ -23,6 +23,9 @@ func (x *session) count() {
 		return
 	}
 	x.bytes = was.bytes
+	for _, data := range x.inline {
+		x.bytes += int64(len(data))
+	}
 	for name := range x.pending {
 		if info, err := os.Lstat(x.blob(name)); err == nil && !strings.HasPrefix(name, sharedPrefix) {
 			x.bytes += info.Size()
@@ -37,6 +40,9 @@ func (x *session) limit(s *state) error {
 		if !strings.HasPrefix(name, sharedPrefix) {
 			need += size
 		}
+	}
+	for _, data := range s.inline {
+		need += int64(len(data))
 	}
 	if len(s.Files) > maxFiles {
 		return refuse("The session would have %d files; at most %d are kept: delete some.", len(s.Files), maxFiles)

@@ -123,7 +123,7 @@ func (x *session) remoteNumbers(ctx context.Context, life string) (numbers []int
 }
 
 func (x *session) pullState(ctx context.Context, n int) error {
-	b, _, err := x.readObject(ctx, x.key(statesName, stateName(n)), maxManifest)
+	b, _, err := x.readObject(ctx, x.key(statesName, stateName(n)), maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the history was thinned
 	}
@@ -221,7 +221,7 @@ func (x *session) push(s *state, manifest []byte) error {
 	key := x.key(statesName, stateName(s.Number))
 	_, err := x.remote.Put(x.lease.ctx, key, bytes.NewReader(manifest), int64(len(manifest)), IfAbsent)
 	if errors.Is(err, ErrConflict) {
-		if is, _, readErr := x.readObject(x.lease.ctx, key, maxManifest); readErr != nil || !bytes.Equal(is, manifest) {
+		if is, _, readErr := x.readObject(x.lease.ctx, key, maxState); readErr != nil || !bytes.Equal(is, manifest) {
 			return refuse("The session %q was continued by another server while this call ran; nothing of this call is kept. Run it again.", x.name)
 		}
 		err = nil // the answer to the first attempt was lost

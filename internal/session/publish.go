@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,10 @@ func (x *session) commit(s *state) error {
 		s.Life = x.lease.life
 	}
 	s.Action = runners.ClipLine(strings.ToValidUTF8(s.Action, "\ufffd"), maxAction*2/3) // and a mark
+	if s.inline == nil {
+		s.inline = map[string][]byte{}
+	}
+	maps.Copy(s.inline, x.inline)
 	if err := x.limit(s); err != nil {
 		return err
 	}
@@ -47,6 +52,7 @@ func (x *session) commit(s *state) error {
 	x.committed = true
 	x.now = s
 	clear(x.pending)
+	clear(x.inline)
 	if err := x.trim(); err != nil {
 		x.log.Warn("trim the history of a session", zap.String("session", x.name), zap.Error(err))
 	}
@@ -78,7 +84,11 @@ func (x *session) publish(manifest []byte, n int) (err error) {
 			_ = os.Remove(name) // it is not believed in any case
 		}
 	}()
-	for _, name := range []string{name, filepath.Dir(name), filepath.Join(x.path, blobsName)} {
+	changed := []string{name, filepath.Dir(name)}
+	if len(x.pending) > 0 {
+		changed = append(changed, filepath.Join(x.path, blobsName))
+	}
+	for _, name := range changed {
 		f, err := os.Open(name)
 		if err != nil {
 			return err

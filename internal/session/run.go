@@ -68,8 +68,8 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 	req.Session = &runners.Session{
 		Key: x.path, Before: lang.ID, After: after, Files: before.Files,
 		Saved: func() (map[string]string, error) { return x.saved(lang) }, Save: save,
-		Keep:     func(names []string) bool { return x.keepSaved(lang, names) },
-		Rollback: c.Rollback, Leave: taken.leave, Parked: before != x.now,
+		Keep:  func(names []string) bool { return x.keepSaved(lang, names) },
+		Whole: x.whole(lang), Rollback: c.Rollback, Leave: taken.leave, Parked: before != x.now,
 	}
 	if req.Filename == "" {
 		req.Session.Unnamed, req.Filename = true, fmt.Sprintf("call_%d%s", x.began()+1, ending(req.Language))

@@ -5,8 +5,8 @@
 // [Store.Run], which hands a [runners.Session] to whatever runs the program.
 //
 //	DIR/NAMESPACE/.locks/NAME          flock: one process at a time
-//	DIR/NAMESPACE/NAME/states/00000007 manifest: a digest, and JSON
-//	                   blobs/SHA256    contents of files, and what runners saved
+//	DIR/NAMESPACE/NAME/states/00000007 manifest: a digest, JSON, and what runners saved if it is small
+//	                   blobs/SHA256    contents of files, and what else runners saved
 //	                   tmp-…, save     of a call in progress
 //
 // A session is a sequence of states, one for each call that changed it; the one
@@ -177,9 +177,10 @@ type session struct {
 
 	bytes int64 // of its own blobs, when a state was last to be committed
 
-	pending map[string]bool // names of blobs that no state on disk needs yet
-	syncing errgroup.Group  // until the disk has those
-	kept    []string        // what the state to come has of what a runner saved before
+	inline  map[string][]byte // what the state to come is to have inline, by digests
+	pending map[string]bool   // names of blobs that no state on disk needs yet
+	syncing errgroup.Group    // until the disk has those
+	kept    []string          // what the state to come has of what a runner saved before
 
 	lease     *lease // nil without a remote store
 	committed bool   // now is the newest state for all
@@ -195,5 +196,5 @@ const (
 )
 
 func (s *Store) session(name string) *session {
-	return &session{Store: s, name: name, path: filepath.Join(s.dir, name), now: &state{}, pending: map[string]bool{}}
+	return &session{Store: s, name: name, path: filepath.Join(s.dir, name), now: &state{}, pending: map[string]bool{}, inline: map[string][]byte{}}
 }

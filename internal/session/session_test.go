@@ -173,6 +173,9 @@ func TestKeep(t *testing.T) {
 		if b, err := os.ReadFile(saved["layer"]); err != nil || string(b) != large || len(saved) != 2 {
 			t.Errorf("the layer has %d bytes of %d, %v", len(b), len(large), err)
 		}
+		if slices.Sort(x.Whole); !slices.Equal(x.Whole, []string{"layer", "memory"}) {
+			t.Errorf("%q are known to be whole", x.Whole)
+		}
 		return err
 	}
 	run(keep(false, "layer"), save("layer", large), save("memory", "1"))
@@ -187,6 +190,50 @@ func TestKeep(t *testing.T) {
 		}
 	}
 	run(keep(false, "layer"), save("memory", "4"))
+}
+
+// TestInline has a small interpreter in the files of the states: of those that follow, of a fork and
+// of an earlier one that is gone back to.
+func TestInline(t *testing.T) {
+	s := open(t, session.Options{})
+	variables := func(name string) string {
+		got, _, _ := strings.Cut(show(t, s, name), " ")
+		return got
+	}
+	call(t, s, "a", func(string, map[string]string) (string, runners.Status) { return "one", runners.Succeeded })
+	if blobs, err := filepath.Glob(filepath.Join(dirOf(t, s), "blobs", "*")); err != nil || len(blobs) > 0 {
+		t.Errorf("there are blobs: %q, %v", blobs, err)
+	}
+	if err := s.WriteFile(t.Context(), "a", "f", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := variables("a"); got != "one" {
+		t.Errorf("the state behind that of the interpreter has %q", got)
+	}
+	if err := s.Fork(t.Context(), "a", "b", 1); err != nil {
+		t.Fatal(err)
+	}
+	call(t, s, "a", func(v string, _ map[string]string) (string, runners.Status) { return v + "two", runners.Succeeded })
+	if got, fork := variables("a"), variables("b"); got != "onetwo" || fork != "one" {
+		t.Errorf("after another call it has %q, and the fork %q", got, fork)
+	}
+	if _, err := s.Rewind(t.Context(), "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := variables("a"); got != "one" {
+		t.Errorf("gone back to the first state, it has %q", got)
+	}
+	first := filepath.Join(dirOf(t, s), "..", "b", "states", "00000002")
+	text, err := os.ReadFile(first)
+	if err = errors.Join(err, os.RemoveAll(filepath.Join(first, "..", "..", "blobs")), os.Mkdir(filepath.Join(first, "..", "..", "blobs"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(first), os.WriteFile(first, append(text[:len(text)-1], 'z'), 0o400)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(t.Context(), session.Call{Session: "b", Request: runners.Request{Language: runners.Python}}, add("").run); err == nil {
+		t.Error("what is damaged is used")
+	}
 }
 
 func blobsOf(t *testing.T, dir string) []string {
@@ -412,6 +459,10 @@ func TestDamage(t *testing.T) {
 		"half a manifest": {func(d string) error {
 			text, err := os.ReadFile(second(d))
 			return errors.Join(err, replace(second(d), string(text[:min(100, len(text))])))
+		}, "a log=a"},
+		"contents cut off": {func(d string) error {
+			text, err := os.ReadFile(second(d))
+			return errors.Join(err, replace(second(d), string(text[:len(text)-1])))
 		}, "a log=a"},
 		"empty manifest":     {func(d string) error { return replace(second(d), "") }, "a log=a"},
 		"forged manifest":    {func(d string) error { return replace(second(d), "00\n{}") }, "a log=a"},

@@ -35,6 +35,9 @@ type state struct {
 	Languages map[string]language   `json:"languages,omitempty"` // by family
 	Life      string                `json:"life,omitempty"`      // of the session in a remote store
 	Paused    *paused               `json:"paused,omitempty"`    // its program, which waits
+	Inline    []blob                `json:"inline,omitempty"`    // what runners saved and is behind the manifest
+
+	inline map[string][]byte // the contents of these, by their digests
 }
 
 // language is what the last program of a language family left.
@@ -58,13 +61,24 @@ const (
 	maxFiles     = 10_000
 	maxLanguages = 8
 	maxSaved     = 16
-	maxAction    = 300   // bytes
-	maxAnswer    = 8_000 // bytes, about
+	maxAction    = 300       // bytes
+	maxAnswer    = 8_000     // bytes, about
+	maxInline    = 256 << 10 // bytes of what a runner saved
+	maxState     = maxManifest + (maxLanguages+1)*maxInline
 )
 
-// format returns the manifest of a state: the digest of the rest in one line,
-// then JSON.
+// format returns the file of a state: the digest of the next line, this line of JSON, which is
+// the manifest, and the contents of what is inline.
 func (s *state) format() ([]byte, error) {
+	s.Inline = nil
+	var contents []byte
+	saved := s.saved()
+	for _, name := range slices.Sorted(maps.Keys(saved)) {
+		b := saved[name]
+		if data, ok := s.inline[name]; ok {
+			s.Inline, contents = append(s.Inline, b), append(contents, data...)
+		}
+	}
 	body, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("format a state: %w", err)
@@ -72,19 +86,47 @@ func (s *state) format() ([]byte, error) {
 	if len(body) > maxManifest-sha256.Size*2-1 {
 		return nil, refuse("The session has too many files: their names alone are %d bytes.", len(body))
 	}
-	return append([]byte(runners.SHA256(body)+"\n"), body...), nil
+	return slices.Concat([]byte(runners.SHA256(body)), []byte("\n"), body, []byte("\n"), contents), nil
+}
+
+// saved returns what runners saved, by the names of blobs.
+func (s *state) saved() map[string]blob {
+	out := map[string]blob{}
+	add := func(l language) {
+		for name, b := range l.Saved {
+			out[blobName(name, b.SHA256)] = b
+		}
+	}
+	for _, l := range s.Languages {
+		add(l)
+	}
+	if p := s.Paused; p != nil && p.Parked != nil {
+		add(p.Parked.Language)
+	}
+	return out
 }
 
 // parseState reads a manifest. Nothing of it is believed that the checks here do
 // not cover.
 func parseState(b []byte) (*state, error) {
-	digest, body, _ := bytes.Cut(b, []byte("\n"))
+	digest, rest, _ := bytes.Cut(b, []byte("\n"))
+	body, contents, _ := bytes.Cut(rest, []byte("\n"))
 	if runners.SHA256(body) != string(digest) {
 		return nil, errors.New("its digest is wrong")
 	}
 	s := new(state)
 	if err := json.Unmarshal(body, s); err != nil {
 		return nil, err
+	}
+	s.inline = map[string][]byte{}
+	for _, b := range s.Inline {
+		if b.Size < 0 || b.Size > int64(len(contents)) {
+			return nil, errors.New("what is inline is cut off")
+		}
+		s.inline[b.SHA256], contents = contents[:b.Size:b.Size], contents[b.Size:]
+	}
+	if len(contents) > 0 {
+		return nil, errors.New("there is more than what is inline")
 	}
 	return s, s.check()
 }
@@ -173,25 +215,23 @@ func (s *state) file(path string) (runners.SessionFile, bool) {
 	return s.Files[i], true
 }
 
-// blobs returns the names of the blobs that the state needs, and their sizes.
+// blobs returns the names of the blobs that the state needs besides what is inline, and their
+// sizes.
 func (s *state) blobs() map[string]int64 {
 	out := map[string]int64{}
-	add := func(files []runners.SessionFile, saved map[string]blob) {
-		for _, f := range files {
-			if f.Mode.IsRegular() {
-				out[f.SHA256] = f.Size
-			}
-		}
-		for name, b := range saved {
-			out[blobName(name, b.SHA256)] = b.Size
-		}
-	}
-	add(s.Files, nil)
-	for _, l := range s.Languages {
-		add(nil, l.Saved)
-	}
+	lists := [][]runners.SessionFile{s.Files}
 	if p := s.Paused; p != nil && p.Parked != nil {
-		add(p.Parked.Files, p.Parked.Language.Saved)
+		lists = append(lists, p.Parked.Files)
+	}
+	for _, f := range slices.Concat(lists...) {
+		if f.Mode.IsRegular() {
+			out[f.SHA256] = f.Size
+		}
+	}
+	for name, b := range s.saved() {
+		if _, ok := s.inline[name]; !ok {
+			out[name] = b.Size
+		}
 	}
 	return out
 }
@@ -214,7 +254,7 @@ func (x *session) blob(name string) string { return filepath.Join(x.path, blobsN
 func (s *state) clone() *state {
 	c := *s
 	c.Status, c.Answer = "", "" // of the program that made s
-	c.Files, c.Languages = slices.Clone(s.Files), maps.Clone(s.Languages)
+	c.Files, c.Languages, c.inline = slices.Clone(s.Files), maps.Clone(s.Languages), maps.Clone(s.inline)
 	if c.Languages == nil {
 		c.Languages = map[string]language{}
 	}
@@ -293,11 +333,11 @@ func (x *session) manifest(n int) (*state, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxManifest+1))
+	b, err := io.ReadAll(io.LimitReader(f, maxState+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > maxManifest {
+	if len(b) > maxState {
 		return nil, errors.New("it is too long")
 	}
 	s, err := parseState(b)

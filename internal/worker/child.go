@@ -137,9 +137,13 @@ func (w *child) open(body []byte) error {
 // for each run, and a worker keeps little itself.
 const gcPercent = 400
 
-// limit has the collector keep to what the runs in progress may use and more.
+// limit has the collector keep to what the runs in progress may use and more. Beside what stays,
+// such as the modules of languages, a quarter as much may be garbage: with less room the collector
+// would mark all of it again after each run.
 func (w *child) limit(more int64) {
-	debug.SetMemoryLimit(w.memory + w.inUse.Add(more))
+	const runtime = 8 << 20 // besides the heap
+	own := min(max(w.memory, runtime+sysmem.Live()*5/4), 3*w.memory)
+	debug.SetMemoryLimit(own + w.inUse.Add(more))
 }
 
 // brief is a time in which a run does not leave much memory behind.
@@ -234,9 +238,10 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 			return err
 		})
 	}
+	keeps := func() []string { return nil }
 	if req.Session != nil {
 		req.Session.Save = q.Save
-		connectSession(ctx, r.conn, req.Session, func(dir fs.FS) {
+		keeps = connectSession(ctx, r.conn, req.Session, func(dir fs.FS) {
 			if dir == nil {
 				r.left.Store(nil)
 			} else {
@@ -249,6 +254,7 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 		return nil, err
 	}
 	e := encodeOutcome(o)
+	e.Keeps = keeps()
 	return &e, nil
 }
 

@@ -6,14 +6,18 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"coderunner/internal/worker/wire"
 	"coderunner/runners"
 )
 
-// connectSession has the server do what it does for a run's session, which it keeps.
-func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, left func(fs.FS)) {
+// connectSession has the server do what it does for a run's session, which it keeps. Keeps returns
+// the names of what the session is to keep, of which the server has not been told.
+func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, left func(fs.FS)) (keeps func() []string) {
 	for i := range s.Files {
 		s.Files[i].Contents = func() ([]byte, error) {
 			f, err := conn.Call(ctx, callFile, i, nil)
@@ -28,7 +32,13 @@ func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, le
 		_, err = conn.Call(ctx, callSaved, struct{}{}, &saved)
 		return saved, err
 	})
+	var untold atomic.Pointer[[]string]
 	s.Keep = func(names []string) (kept bool) {
+		untold.Store(nil)
+		if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(s.Whole, name) }) {
+			untold.Store(&names)
+			return true
+		}
 		_, err := conn.Call(ctx, callKeep, names, &kept)
 		return err == nil && kept
 	}
@@ -40,9 +50,57 @@ func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, le
 		left(dir)
 		defer left(nil)
 		var all []runners.SessionFile
-		_, err := conn.Call(ctx, callLeave, own, &all)
+		_, err := conn.Call(ctx, callLeave, leaving{own, tell(dir)}, &all)
 		return runners.Left{All: all}, err
 	}
+	return func() []string {
+		if names := untold.Load(); names != nil {
+			return *names
+		}
+		return nil
+	}
+}
+
+// Bounds of what the server is told of a directory before it asks.
+const (
+	maxTold      = 200       // entries
+	maxToldBytes = 128 << 10 // of files
+)
+
+// tell returns what the server will ask for of a small directory: each question costs the time in
+// which two processes wake up.
+func tell(dir fs.FS) told {
+	t, room := told{Dirs: map[string][]entry{}, Files: map[string][]byte{}}, int64(maxToldBytes)
+	var list func(name string, entries int) int
+	list = func(name string, entries int) int {
+		in, err := fs.ReadDir(dir, name)
+		if entries += len(in); err != nil || entries > maxTold {
+			return entries
+		}
+		all := []entry{}
+		for _, d := range in {
+			i, err := d.Info()
+			if err != nil {
+				continue
+			}
+			all = append(all, entryOf(i))
+			at := path.Join(name, d.Name())
+			switch {
+			case runners.IsCache(at, d):
+			case d.IsDir():
+				entries = list(at, entries)
+			case d.Type().IsRegular() && i.Size() <= room:
+				if data, err := fs.ReadFile(dir, at); err == nil && int64(len(data)) == i.Size() {
+					t.Files[at] = data
+					room -= i.Size()
+				}
+			}
+		}
+		t.Dirs[name] = all
+		return entries
+	}
+	list(".", 0)
+	return t
 }
 
 // leftFile answers the server's questions about what a program has left.

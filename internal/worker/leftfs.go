@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"io/fs"
@@ -18,10 +19,12 @@ const (
 	maxRead    = 1 << 20
 )
 
-// leftFS is the directory that a session's program left in its worker.
+// leftFS is the directory that a session's program left in its worker, which is asked for what
+// it has not told. Nothing of either is believed.
 type leftFS struct {
-	ctx context.Context
-	s   *served
+	ctx  context.Context
+	s    *served
+	told told
 }
 
 var (
@@ -46,7 +49,16 @@ func (l leftFS) Stat(name string) (fs.FileInfo, error) {
 		return info{entry{Name: name, Mode: fs.ModeDir | 0o700}}, nil
 	}
 	var e entry
-	err := l.call("stat", name, callStat, name, &e)
+	var err error
+	if list, ok := l.told.Dirs[path.Dir(name)]; ok {
+		i := slices.IndexFunc(list, func(e entry) bool { return e.Name == path.Base(name) })
+		if i < 0 {
+			return nil, &fs.PathError{Op: "stat", Path: name, Err: fs.ErrNotExist}
+		}
+		e = list[i]
+	} else {
+		err = l.call("stat", name, callStat, name, &e)
+	}
 	e.Name = path.Base(name)
 	return info{e}, err
 }
@@ -56,9 +68,11 @@ func (l leftFS) Lstat(name string) (fs.FileInfo, error) { return l.Stat(name) }
 
 // ReadDir implements [fs.ReadDirFS].
 func (l leftFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	var list []entry
-	if err := l.call("readdir", name, callReadDir, name, &list); err != nil {
-		return nil, err
+	list, ok := l.told.Dirs[name]
+	if !ok {
+		if err := l.call("readdir", name, callReadDir, name, &list); err != nil {
+			return nil, err
+		}
 	}
 	var all []fs.DirEntry
 	for i, e := range list {
@@ -82,6 +96,9 @@ func (l leftFS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
+	if data, ok := l.told.Files[name]; ok {
+		return &openFile{l: l, name: name, told: bytes.NewReader(data)}, nil
+	}
 	return &openFile{l: l, name: name}, nil
 }
 
@@ -89,6 +106,7 @@ func (l leftFS) Open(name string) (fs.File, error) {
 type openFile struct {
 	l    leftFS
 	name string
+	told *bytes.Reader // nil: the worker is asked
 	at   int64
 	end  bool // the last piece was short
 }
@@ -97,6 +115,9 @@ func (f *openFile) Stat() (fs.FileInfo, error) { return f.l.Stat(f.name) }
 func (f *openFile) Close() error               { return nil }
 
 func (f *openFile) Read(b []byte) (int, error) {
+	if f.told != nil {
+		return f.told.Read(b)
+	}
 	want := min(len(b), maxRead)
 	if f.end && want > 0 {
 		return 0, io.EOF

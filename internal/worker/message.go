@@ -116,6 +116,7 @@ type outcome struct {
 	Contents [][]byte // of the files
 	Shown    bool     // Error.Shown
 	Exited   bool     // Continued.Exited
+	Keeps    []string // what the session is to keep: see connectSession
 	Shows    []display
 }
 
@@ -225,7 +226,16 @@ type (
 		Addr netip.AddrPort
 		Data []byte
 	}
-	link  struct{ From, Name string }
+	link struct{ From, Name string }
+	// leaving is what a program leaves: its own file, and what the server need not ask for.
+	leaving struct {
+		Own  runners.File
+		Told told
+	}
+	told struct { // by their paths
+		Dirs  map[string][]entry
+		Files map[string][]byte
+	}
 	entry struct {
 		Name     string
 		Mode     fs.FileMode

@@ -278,7 +278,7 @@ func (p *Pool) forget(w *worker, s *served) {
 		return
 	}
 	w.idle = time.Now()
-	w.drain(1)
+	w.drain(min(runtime.GOMAXPROCS(0), maxLines))
 	if w.retired {
 		w.end("retired")
 	}

@@ -132,6 +132,11 @@ func (s *served) outcome(e *outcome) (*runners.Outcome, error) {
 		return !ok
 	})
 	if o.Continued != nil && o.Continued.Kept {
+		if x := s.req.Session; x != nil && len(e.Keeps) > 0 {
+			if kept, err := s.keep(s.ctx, x, e.Keeps); err != nil || !kept {
+				return nil, errors.Join(errors.New("what the session has saved was damaged while the program ran"), err)
+			}
+		}
 		switch err := s.takeSaved(); {
 		case errors.Is(err, fs.ErrNotExist): // the worker has ended since, and its directory with it
 			return s.died()

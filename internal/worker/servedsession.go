@@ -96,8 +96,15 @@ var savedNames = []string{"memory", "layer", runners.SavedBase, "packages.json",
 
 // leave takes the files that the program has left. The worker is told what the session has
 // now, without contents.
-func (s *served) leave(ctx context.Context, x *runners.Session, own runners.File) ([]runners.SessionFile, error) {
-	left, err := x.Leave(leftFS{ctx, s}, own)
+func (s *served) leave(ctx context.Context, x *runners.Session, l leaving) ([]runners.SessionFile, error) {
+	entries := 0
+	for _, list := range l.Told.Dirs {
+		entries += len(list)
+	}
+	if entries > maxTold {
+		return nil, errors.New("a worker tells too much")
+	}
+	left, err := x.Leave(leftFS{ctx, s, l.Told}, l.Own)
 	s.mu.Lock()
 	s.left = &left
 	s.mu.Unlock()

@@ -50,6 +50,8 @@ const (
 	coalesceDelta = 2
 	// word is the granularity of patches.
 	word = 8
+	// stretch is what is compared at once: most words of a page that differs do not.
+	stretch = 8 * word
 )
 
 // Extent is a range of memory that holds something, in bytes.
@@ -105,6 +107,10 @@ func runs(memory, base []byte, where []Extent, layer Layer) iter.Seq2[uint64, []
 			now := memory[at:][:len(was)]
 			differs := func(i int) bool { return [word]byte(now[i:]) != [word]byte(was[i:]) }
 			for i := 0; i < len(now); i += word {
+				if i%stretch == 0 && i+stretch <= len(now) && bytes.Equal(now[i:i+stretch], was[i:i+stretch]) {
+					i += stretch - word
+					continue
+				}
 				begin := i
 				for i < len(now) && differs(i) {
 					i += word

@@ -5,6 +5,26 @@ import "fmt"
 // Parse reads a module. The error is a *FormatError. The result aliases b,
 // which must not be changed.
 func Parse(b []byte) (*Module, error) {
+	m, err := parse(b, len(sectionRank))
+	if err != nil {
+		return nil, err
+	}
+	if n := len(m.Funcs) - m.ImportedFuncs; n != len(m.Bodies) {
+		return nil, &FormatError{"code", len(b), fmt.Sprintf("%d functions, %d bodies", n, len(m.Bodies))}
+	}
+	if m.DataCount >= 0 && m.DataCount != len(m.Data) {
+		return nil, &FormatError{"data", len(b), fmt.Sprintf("%d segments, %d were announced", len(m.Data), m.DataCount)}
+	}
+	m.findSlots()
+	return m, nil
+}
+
+// ParseImports is Parse, but reads only the types and the imports of a module, and does not look
+// at the rest.
+func ParseImports(b []byte) (*Module, error) { return parse(b, sectionRank[SecImport]) }
+
+// parse reads the sections of a module up to those of a rank.
+func parse(b []byte, rank int) (*Module, error) {
 	if len(b) > maxModule {
 		return nil, &FormatError{"header", 0, fmt.Sprintf("module of %d bytes, at most %d are supported", len(b), maxModule)}
 	}
@@ -35,24 +55,16 @@ func Parse(b []byte) (*Module, error) {
 				top.Fail(at, "%v section out of order", id)
 				break
 			}
-			last = sectionRank[id]
+			if last = sectionRank[id]; last > rank {
+				return m, nil
+			}
 		}
 		if err := m.section(&s); err != nil {
 			return nil, err
 		}
 		m.Sections = append(m.Sections, s)
 	}
-	if top.err != nil {
-		return nil, top.err
-	}
-	if n := len(m.Funcs) - m.ImportedFuncs; n != len(m.Bodies) {
-		return nil, &FormatError{"code", len(b), fmt.Sprintf("%d functions, %d bodies", n, len(m.Bodies))}
-	}
-	if m.DataCount >= 0 && m.DataCount != len(m.Data) {
-		return nil, &FormatError{"data", len(b), fmt.Sprintf("%d segments, %d were announced", len(m.Data), m.DataCount)}
-	}
-	m.findSlots()
-	return m, nil
+	return m, top.Err()
 }
 
 func (m *Module) section(s *Section) error {

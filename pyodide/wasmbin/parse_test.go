@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,27 @@ func TestParse(t *testing.T) {
 	}
 	if !m.Dylink.Imports[0].Weak() {
 		t.Error("abc is not weak")
+	}
+}
+
+// TestParseImports: what it reads is what Parse reads, and what is behind it may be anything.
+func TestParseImports(t *testing.T) {
+	m := parsed(t, "all.wasm")
+	s, ok := m.SectionOf(SecImport)
+	if !ok {
+		t.Fatal("all.wasm has no imports")
+	}
+	for _, b := range [][]byte{m.Bytes, m.Bytes[:s.End], append(slices.Clip(m.Bytes[:s.End]), byte(SecCode), 1, 0xff)} {
+		got, err := ParseImports(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]any{m.Types, m.Imports}, []any{got.Types, got.Imports}); d != "" {
+			t.Errorf("the first %d bytes of all.wasm (-Parse +ParseImports):\n%s", len(b), d)
+		}
+	}
+	if _, err := ParseImports(m.Bytes[:s.End-1]); err == nil {
+		t.Error("an import section without its end is read")
 	}
 }
 

@@ -39,6 +39,9 @@ type Script struct {
 	// needs it before a process of the script executes one of them, or Python.
 	Program func() (req runners.Request, commands []string)
 
+	// Imports are modules of the library that each process of Python imports.
+	Imports []string
+
 	// Placeholders are those of the session that the script continues.
 	Placeholders map[string]string
 
@@ -73,7 +76,8 @@ func New(cfg Config) *Runner { return &Runner{cfg} }
 // process of a machine.
 type Guest struct {
 	Language runners.Language
-	File     string // name of a program that nobody named
+	File     string   // name of a program that nobody named
+	Imports  []string // modules of the library that its processes of Python import
 	// Data returns the contents of a program's file; nil: its text. The error is a
 	// *[runners.RequestError].
 	Data func(code string) ([]byte, error)

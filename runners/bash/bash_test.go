@@ -229,3 +229,29 @@ func TestPiped(t *testing.T) {
 		}
 	}
 }
+
+// TestGuestImports: the machine of a language's program knows what its processes of Python import,
+// unless there may be other modules of these names.
+func TestGuestImports(t *testing.T) {
+	var told []string
+	refused := errors.New("there is no machine")
+	r := bash.New(bash.Config{Machine: func(_ context.Context, s bash.Script) (*bash.Machine, error) {
+		told = s.Imports
+		return nil, refused
+	}})
+	g := &bash.Guest{Language: runners.SQL, File: "main.sql", Imports: []string{"csv"}, Prepare: func(context.Context, *runners.Request, []byte) error { return nil }, Main: func(string, *runners.Request) bash.Main { return bash.Main{} }}
+	for _, c := range []struct {
+		req  runners.Request
+		want int
+	}{
+		{runners.Request{}, 1},
+		{runners.Request{Files: []runners.File{{Path: "a.txt"}}}, 1},
+		{runners.Request{Files: []runners.File{{Path: "csv.py"}}}, 0},
+		{runners.Request{Session: &runners.Session{Files: []runners.SessionFile{{Path: "lib/csv.py", Mode: 0o644}}}}, 0},
+	} {
+		c.req.Language, told = runners.SQL, nil
+		if _, err := r.RunGuest(t.Context(), c.req, g); !errors.Is(err, refused) || len(told) != c.want {
+			t.Errorf("%+v: %v, %v", c.req, told, err)
+		}
+	}
+}

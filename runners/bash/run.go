@@ -201,7 +201,18 @@ func (j *job) script() Script {
 		Files: slices.Clone(j.req.Files), Project: j.req.Project, Ask: j.req.AskHolding(hold), Tools: j.req.Tools,
 	}
 	program := sync.OnceValues(func() (runners.Request, []string) { return j.python(req) })
-	return Script{Request: req, Program: program, Placeholders: j.req.Session.Placeholders(), Hold: hold}
+	s := Script{Request: req, Program: program, Placeholders: j.req.Session.Placeholders(), Hold: hold}
+	if j.guest != nil && !j.brings() {
+		s.Imports = j.guest.Imports
+	}
+	return s
+}
+
+// brings reports whether there may be modules of Python among the script's files.
+func (j *job) brings() bool {
+	is := func(name string) bool { return strings.HasSuffix(name, ".py") }
+	return j.req.Project != nil || slices.ContainsFunc(j.req.Files, func(f runners.File) bool { return is(f.Path) }) ||
+		j.req.Session != nil && slices.ContainsFunc(j.req.Session.Files, func(f runners.SessionFile) bool { return is(f.Path) })
 }
 
 // python returns a program of Python that needs the packages that the script's Python

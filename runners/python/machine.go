@@ -16,6 +16,7 @@ import (
 	"coderunner/runners/python/process"
 	"coderunner/runners/python/resolver"
 	"coderunner/runners/python/site"
+	"coderunner/runners/python/snapshots"
 	"coderunner/runners/toolbox"
 )
 
@@ -51,6 +52,10 @@ type MachineOptions struct {
 	// known before the program runs: what is sent to the index must not depend on what
 	// the program computes.
 	Program func() (req runners.Request, commands []string)
+
+	// Imports are modules of the library that each process of Python imports: it begins with the
+	// snapshot of these.
+	Imports []string
 
 	// Placeholders are those of the session that the program continues.
 	Placeholders map[string]string
@@ -142,7 +147,9 @@ func (m *Machine) ready(ctx context.Context) error {
 	req, _ := m.o.Program()
 	j, err := m.r.job(req)
 	if err == nil {
-		err = m.lease(ctx, j)
+		if err = m.lease(ctx, j); err != nil {
+			j.letGo()
+		}
 	}
 	switch {
 	case err == nil:
@@ -168,6 +175,11 @@ func (m *Machine) lease(ctx context.Context, j *job) error {
 	}
 	if err := j.pip.Extras(ctx, found); err != nil {
 		return err
+	}
+	if len(m.o.Imports) > 0 {
+		if z, release, _ := j.findSnapshot(ctx, snapshots.Recipe{Modules: m.o.Imports, Mounts: j.pk.Mounts()}); z != nil {
+			j.snapshot, j.release = z, release
+		}
 	}
 	if err := j.engine.rt.MountLibrary(m.FS); err != nil {
 		return err

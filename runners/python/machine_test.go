@@ -100,3 +100,27 @@ func TestMachineOnDemand(t *testing.T) {
 		t.Errorf("error %v, failure %v", err, m.Kernel.Failure())
 	}
 }
+
+// TestMachineImports: processes that import the same begin with the snapshot of that.
+func TestMachineImports(t *testing.T) {
+	r := newIndex(t).newRunner(base{}, false, t.TempDir())
+	run := func(imports []string) string {
+		t.Helper()
+		o := machineFor(runners.Request{Language: runners.Python, Limits: runners.Limits{}.WithDefaults()})
+		o.Imports = imports
+		m, err := r.Machine(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		_, out := m.bash(t, `python3 -c 'import sys; print("colorsys" in sys.modules)'`)
+		return out
+	}
+	alike := []string{"colorsys"}
+	run(alike) // the snapshot is made for the second
+	for i, got := range []string{run(alike), run(alike), run(nil)} {
+		if want := []string{"True\n", "True\n", "False\n"}[i]; got != want {
+			t.Errorf("run %d: colorsys is there: %q, want %q", i, got, want)
+		}
+	}
+}

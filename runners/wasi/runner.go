@@ -66,7 +66,7 @@ func (r *Runner) Run(ctx context.Context, req runners.Request) (*runners.Outcome
 		return m
 	}
 	return r.bash.RunGuest(ctx, req, &bash.Guest{
-		Language: req.Language, File: r.lang.File, Data: r.lang.Data, Main: begin,
+		Language: req.Language, File: r.lang.File, Imports: r.lang.Imports, Data: r.lang.Data, Main: begin,
 		Prepare: func(ctx context.Context, req *runners.Request, data []byte) error {
 			if r.lang.Ready != nil {
 				r.lang.Ready(ctx, r.guests.Engine, data)

@@ -28,6 +28,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 // Bounds of what the other side may send.
@@ -83,8 +84,10 @@ type Conn struct {
 	served  int // bytes of the arguments of these
 	closed  bool
 
-	room    chan struct{} // a token for each call that is served
-	workers sync.WaitGroup
+	room    chan struct{}  // a token for each call that is served
+	workers sync.WaitGroup // for calls that are served
+	jobs    chan func()    // to a goroutine that has served one and waits
+	waits   atomic.Bool    // whether there is such a goroutine
 }
 
 type reply struct {
@@ -98,7 +101,7 @@ type reply struct {
 func New(c *net.UnixConn, o Options) *Conn {
 	return &Conn{
 		o: o, sock: &socket{c: c, takesFiles: o.TakesFiles}, end: make(chan struct{}),
-		waiting: map[uint32]chan reply{}, serving: map[uint32]context.CancelFunc{}, room: make(chan struct{}, maxServing),
+		waiting: map[uint32]chan reply{}, serving: map[uint32]context.CancelFunc{}, room: make(chan struct{}, maxServing), jobs: make(chan func()),
 	}
 }
 
@@ -304,6 +307,23 @@ func (c *Conn) take(kind, method uint8, id uint32, body []byte, file *os.File) b
 	return true
 }
 
+// work does a job, and then waits for others if nobody does: a goroutine that has served a call has
+// the stack that the next one needs, which a new one would copy four times while it grows.
+func (c *Conn) work(job func()) {
+	for {
+		job()
+		if job = nil; c.waits.Swap(true) {
+			return
+		}
+		select {
+		case job = <-c.jobs:
+			c.waits.Store(false)
+		case <-c.end:
+			return
+		}
+	}
+}
+
 // serve answers a call in the background. It reports false if there are too many, or too large ones.
 func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 	select {
@@ -323,7 +343,9 @@ func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 		cancel()
 		return false
 	}
-	c.workers.Go(func() {
+	c.workers.Add(1)
+	job := func() {
+		defer c.workers.Done()
 		result, file, err := c.o.Serve(ctx, method, body)
 		c.mu.Lock()
 		delete(c.serving, id)
@@ -344,6 +366,11 @@ func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 		if file != nil {
 			file.Close()
 		}
-	})
+	}
+	select {
+	case c.jobs <- job:
+	default:
+		go c.work(job)
+	}
 	return true
 }

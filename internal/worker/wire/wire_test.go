@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -188,4 +189,27 @@ func FuzzFrames(f *testing.F) {
 		<-c.Done()
 		c.Close()
 	})
+}
+
+// TestGoroutines: one call after another is served by the same goroutine, whose stack has grown.
+func TestGoroutines(t *testing.T) {
+	o := options(t)
+	o.Serve = func(context.Context, uint8, []byte) (any, *os.File, error) {
+		text := make([]byte, 64)
+		name, _, _ := strings.Cut(string(text[:runtime.Stack(text, false)]), " [") // "goroutine 7"
+		return name, nil, nil
+	}
+	x, _ := pair(t, options(t), o)
+	const calls = 200
+	names := map[string]bool{}
+	for range calls {
+		var name string
+		if _, err := x.Call(t.Context(), 1, nil, &name); err != nil {
+			t.Fatal(err)
+		}
+		names[name] = true
+	}
+	if len(names) > calls/2 { // one that has answered may not wait yet when the next call comes
+		t.Errorf("%d calls were served by %d goroutines", calls, len(names))
+	}
 }

@@ -122,7 +122,10 @@ func (b *builder) program(ctx context.Context) int {
 		return r.Code
 	}
 	b.Report.Note = warnings(r.said)
-	code, err := b.Engine.Use(ctx, r.made)
+	if r.digest == "" {
+		r.digest = engine.Digest(r.made)
+	}
+	code, err := b.Engine.UseKnown(ctx, r.made, r.digest)
 	if bad := engine.IsBad(err); bad != "" {
 		fmt.Fprintf(b.Stderr(ctx), "%s: %v\n", args[0], err)
 		b.Report.Error = &runners.Error{Type: compileError, Message: bad, Shown: true}

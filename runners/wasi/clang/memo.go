@@ -13,6 +13,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/recent"
+	"coderunner/runners/wasi/engine"
 )
 
 // kept is what was built of a command line, with the state of each file that the tools have
@@ -20,6 +21,7 @@ import (
 type kept struct {
 	Said, Made []byte
 	Files      map[string]string // states by path
+	digest     string            // of Made
 }
 
 // memo has what this process has built, of programs that runs begin with: no other process
@@ -30,7 +32,7 @@ var memo = recent.Map[string, kept]{Weigh: func(k kept) int { return len(k.Made)
 // tells the line and the state of its source.
 func (b *builder) remembered(ctx context.Context, key string, build func() (*built, error)) (*built, error) {
 	if k, ok := memo.Get(key); ok && b.still(k) {
-		return &built{said: k.Said, made: k.Made}, nil
+		return &built{said: k.Said, made: k.Made, digest: k.digest}, nil
 	}
 	var r *built
 	var failure error
@@ -38,7 +40,7 @@ func (b *builder) remembered(ctx context.Context, key string, build func() (*bui
 	attempt := func() {
 		b.looked = map[string]bool{}
 		if r, failure = build(); failure == nil && r.made != nil {
-			k = kept{r.said, r.made, b.seen()}
+			k = kept{Said: r.said, Made: r.made, Files: b.seen()}
 		}
 	}
 	file, err := b.Engine.Keep(ctx, key, func(_ context.Context, w io.Writer) error {
@@ -59,6 +61,7 @@ func (b *builder) remembered(ctx context.Context, key string, build func() (*bui
 		}
 	}
 	if k.Files != nil {
+		k.digest = engine.Digest(k.Made)
 		memo.Put(key, k)
 	}
 	return r, failure

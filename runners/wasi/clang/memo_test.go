@@ -65,6 +65,9 @@ func TestRemembered(t *testing.T) {
 			if err != nil || string(r.made) != "of "+step.header || string(r.said) != "warning" || builds != step.builds {
 				t.Errorf("%s: %+v, %v, built: %v", step.name, r, err, builds)
 			}
+			if again, err := b.remembered(ctx, "key", nil); err != nil || again.digest != engine.Digest(r.made) {
+				t.Errorf("%s: it is remembered as %q, %v", step.name, again.digest, err)
+			}
 		}
 		b := &builder{Call: &guest.Call{Process: p, Engine: owner}}
 		bad := errors.New("bad")

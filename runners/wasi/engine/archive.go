@@ -15,11 +15,9 @@ import (
 	"coderunner/runners"
 )
 
-// files opens the files of a module's archive. The cache has them in one file, as a zip
-// archive that is not compressed: a process reads of it what it needs.
-func (e *Engine) files(ctx context.Context, m *Module, progress runners.ProgressFunc) (_ fs.FS, close func() error, err error) {
-	nothing := func() error { return nil }
-	var name string
+// archive returns the path of the files of a module's archive. The cache has them in one file, as
+// a zip archive that is not compressed: a process reads of it what it needs.
+func (e *Engine) archive(ctx context.Context, m *Module, progress runners.ProgressFunc) (name string, err error) {
 	err = e.asking(ctx, m.Name, func() error {
 		name, err = e.cfg.Files.File(ctx, kinds.Stub, "wasi 1 "+m.Package().Integrity+" "+m.Archive, func(ctx context.Context, w io.Writer) error {
 			from, err := e.fetched(ctx, m, m.Archive, progress)
@@ -30,14 +28,7 @@ func (e *Engine) files(ctx context.Context, m *Module, progress runners.Progress
 		})
 		return err
 	})
-	if err != nil {
-		return nil, nothing, err
-	}
-	z, err := zip.OpenReader(name)
-	if err != nil {
-		return nil, nothing, fmt.Errorf("read the files of %s: %w", m.Name, err)
-	}
-	return z, z.Close, nil
+	return name, err
 }
 
 // Derived returns the path of a file that the cache keeps and build makes of a module and of

@@ -18,6 +18,7 @@
 package engine
 
 import (
+	"archive/zip"
 	"cmp"
 	"context"
 	"errors"
@@ -30,7 +31,6 @@ import (
 	"sync"
 
 	"github.com/tetratelabs/wazero"
-	"github.com/tetratelabs/wazero/api"
 
 	"coderunner/internal/fetch"
 	"coderunner/internal/preview1"
@@ -151,9 +151,15 @@ func (e *Engine) open(ctx context.Context, m *Module, progress runners.ProgressF
 		return nil, err
 	}
 	if m.Archive != "" {
-		if c.Files, c.unmap, err = e.files(ctx, m, progress); err != nil {
+		name, err := e.archive(ctx, m, progress)
+		if err != nil {
 			return nil, err
 		}
+		z, err := zip.OpenReader(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the files of %s: %w", m.Name, err)
+		}
+		c.Files, c.unmap = z, z.Close
 	}
 	opened, unmap, err := pyodide.OpenStub(stub)
 	if err != nil {
@@ -168,26 +174,30 @@ func (e *Engine) open(ctx context.Context, m *Module, progress runners.ProgressF
 		}
 		return wasm, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	imports, err := wasmbin.ParseImports(opened.Wasm)
 	if err == nil {
-		err = m.table(c.compiled).Instantiate(context.WithoutCancel(ctx), l.Runtime())
+		err = m.table(imports).Instantiate(context.WithoutCancel(ctx), l.Runtime())
 	}
 	return c, err
 }
 
-// table returns WASI's functions and the module's own. What is in neither ends the program.
-func (m *Module) table(c wazero.CompiledModule) hostfn.Table {
+// table returns WASI's functions and the module's own. What is in neither ends the program. The
+// imports are not the compiled module's, which wazero would describe each function for.
+func (m *Module) table(imports *wasmbin.Module) hostfn.Table {
 	t := preview1.Rows()
 	if m.Imports != nil {
 		t = append(t, m.Imports()...)
 	}
-	for _, f := range c.ImportedFunctions() {
-		module, name, _ := f.Import()
-		if slices.ContainsFunc(t, func(r hostfn.Row) bool { return r.Module == module && r.Name == name }) {
+	for _, im := range imports.Imports {
+		if im.Kind != wasmbin.KindFunc || slices.ContainsFunc(t, func(r hostfn.Row) bool { return r.Module == im.Module && r.Name == im.Name }) {
 			continue
 		}
-		text := cmp.Or(m.Absent, fmt.Sprintf("there is no %s.%s here", module, name))
+		text, f := cmp.Or(m.Absent, fmt.Sprintf("there is no %s.%s here", im.Module, im.Name)), imports.FuncType(im.Index)
 		t = append(t, hostfn.Row{
-			Module: module, Name: name, Sig: letters(f.ParamTypes()) + ":" + letters(f.ResultTypes()), Args: strings.Repeat("arg ", len(f.ParamTypes())),
+			Module: im.Module, Name: im.Name, Sig: letters(f.Params) + ":" + letters(f.Results), Args: strings.Repeat("arg ", len(f.Params)),
 			Source: m.File, Support: hostfn.Absent, Note: text, Fn: func(context.Context, []uint64) { panic(&Unsupported{text}) },
 		})
 	}
@@ -195,9 +205,9 @@ func (m *Module) table(c wazero.CompiledModule) hostfn.Table {
 }
 
 // letters returns types as a row of a table has them.
-func letters(types []api.ValueType) (list string) {
+func letters(types []wasmbin.ValType) (list string) {
 	for _, t := range types {
-		list += map[api.ValueType]string{api.ValueTypeI32: "i", api.ValueTypeI64: "j", api.ValueTypeF32: "f", api.ValueTypeF64: "d"}[t]
+		list += map[wasmbin.ValType]string{wasmbin.I32: "i", wasmbin.I64: "j", wasmbin.F32: "f", wasmbin.F64: "d"}[t]
 	}
 	return list
 }

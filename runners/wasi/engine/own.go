@@ -47,17 +47,24 @@ type own struct {
 // Use returns a module that a program brings, ready to run. It is freed when nobody has it any
 // more.
 func (e *Engine) Use(ctx context.Context, wasm []byte) (*Code, error) {
+	return e.UseKnown(ctx, wasm, Digest(wasm))
+}
+
+// Digest returns the digest of a module, which for one of C++ takes as long as to run it.
+func Digest(wasm []byte) string { return codestore.Digest(wasm) }
+
+// UseKnown is Use with the module's digest.
+func (e *Engine) UseKnown(ctx context.Context, wasm []byte, digest string) (*Code, error) {
 	o, err := e.ownModules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	digest := codestore.Digest(wasm)
 	if c, ok := o.codes.Get(digest); ok {
 		return c, nil
 	}
 	o.wait.Add(1)
 	built := o.building.DoChan(digest, func() (any, error) {
-		c, err := e.buildOwn(context.WithoutCancel(ctx), o.loader, wasm) // a function that is being compiled cannot be interrupted
+		c, err := e.buildOwn(context.WithoutCancel(ctx), o.loader, wasm, digest) // a function that is being compiled cannot be interrupted
 		if err == nil {
 			o.codes.Put(digest, c)
 		}
@@ -93,7 +100,7 @@ func (e *Engine) ownModules(ctx context.Context) (*own, error) {
 
 // buildOwn compiles a module of a program. The cache keeps what comes of it for later processes,
 // but not of a worker, which keeps nothing for others.
-func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte) (_ *Code, err error) {
+func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte, digest string) (_ *Code, err error) {
 	if err := checkOwn(wasm); err != nil {
 		return nil, err
 	}
@@ -105,7 +112,7 @@ func (e *Engine) buildOwn(ctx context.Context, l *codestore.Loader, wasm []byte)
 	}
 	var stubFile, codeFile string
 	if e.cfg.Fetch != nil {
-		key := fmt.Sprintf("module 2 %s rewrite %s table %d", codestore.Digest(wasm), rewrite.Version, maxTable)
+		key := fmt.Sprintf("module 2 %s rewrite %s table %d", digest, rewrite.Version, maxTable)
 		stubFile, codeFile, err = l.Get(ctx, e.cfg.Files, codestore.Kinds{Stub: builtKind, Code: builtKind + "-code"}, key, build)
 	} else {
 		var dir string

@@ -50,10 +50,7 @@ func (e *Engine) Prepare(ctx context.Context, m *Module, progress runners.Progre
 		_, _, err = e.stored(ctx, l, m, progress)
 	}
 	if err == nil && m.Archive != "" {
-		var unmap func() error
-		if _, unmap, err = e.files(ctx, m, progress); err == nil {
-			err = unmap()
-		}
+		_, err = e.archive(ctx, m, progress)
 	}
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", m.Name, err)
