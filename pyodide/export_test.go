@@ -60,3 +60,21 @@ func (r *Runtime) LibraryLayout(ctx context.Context, library []byte) (codestore.
 	}
 	return stub.Layout, unmap()
 }
+
+// LoadedParts returns how many parts of a split library were compiled here, of how many.
+func (r *Runtime) LoadedParts(library []byte) (loaded, all int) {
+	s := &r.link.shared
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.known[codestore.Digest(library)]
+	if l == nil || l.Library == nil || l.Parts == nil {
+		return 0, 0
+	}
+	p := l.Parts.(*parts)
+	for _, c := range p.code {
+		if c != nil {
+			loaded++
+		}
+	}
+	return loaded, len(p.code)
+}

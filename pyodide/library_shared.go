@@ -133,7 +133,7 @@ func (s *sharedLibraries) release(libs ...*sharedLibrary) error {
 		s.idle = slices.Delete(s.idle, 0, 1) // [1:] would keep it in memory
 		s.bytes -= l.size
 		delete(s.known, l.sum)
-		errs = append(errs, l.Code.Close(context.Background()))
+		errs = append(errs, l.Library.Close(context.Background()))
 	}
 	return errors.Join(errs...)
 }
