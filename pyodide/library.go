@@ -206,7 +206,7 @@ func (r *compiled) loadLibrary(ctx context.Context, sum string, stub *codestore.
 	lib := &dylink.Library{Data: stub.Data, Digest: sum}
 	image := stub.Wasm
 	if len(stub.Info) > 0 {
-		p := &parts{compiled: r, turn: make(chan struct{}, 1)}
+		p := &parts{compiled: r, sum: sum, turn: make(chan struct{}, 1)}
 		if err := gob.NewDecoder(bytes.NewReader(stub.Info)).Decode(&p.splitInfo); err != nil {
 			return nil, fmt.Errorf("read a split library: %w", err)
 		}

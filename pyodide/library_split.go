@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,14 +57,23 @@ func (s *librarySource) split() error {
 }
 
 // parts compiles the parts of a split library when an interpreter first calls for them. They
-// are shared by all interpreters of a runtime, and not kept on disk: the next process has
-// the whole library.
+// are shared by all interpreters of a runtime. Those that the first process has compiled are
+// kept for the next ones.
 type parts struct {
 	splitInfo
 	*compiled
-	turn chan struct{} // holds a token while a part is compiled
-	code []wazero.CompiledModule
+	sum   string        // of the library
+	turn  chan struct{} // holds a token while a part is compiled
+	code  []wazero.CompiledModule
+	built []builtPart // beside code, what there is to keep; nil until the first part is loaded
+	grown bool        // by what is not in the store
 }
+
+// builtPart has the files of a part.
+type builtPart struct{ Stub, Code []byte }
+
+// partsKey names the parts of a library that are kept.
+func partsKey(sum string) string { return firstKey(sum) + " parts" }
 
 // Part implements [dylink.Parts].
 func (p *parts) Part(ctx context.Context, n uint32) (_ wazero.CompiledModule, err error) {
@@ -77,32 +87,84 @@ func (p *parts) Part(ctx context.Context, n uint32) (_ wazero.CompiledModule, er
 		return nil, context.Cause(ctx)
 	}
 	if p.code[n] == nil {
-		p.code[n], err = p.compile(ctx, p.Parts[n])
+		p.code[n], err = p.load(ctx, n)
 	}
 	return p.code[n], err
 }
 
-func (p *parts) compile(ctx context.Context, part []byte) (_ wazero.CompiledModule, err error) {
+// load loads a part from what is kept, or compiles it.
+func (p *parts) load(ctx context.Context, n uint32) (_ wazero.CompiledModule, err error) {
+	if p.built == nil {
+		if err := p.find(ctx); err != nil {
+			return nil, err
+		}
+	}
 	dir, err := p.compiled.code.TempDir()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.WriteFile(filepath.Join(dir, partFile), part, 0o600); err != nil {
-		return nil, err
+	code, built := filepath.Join(dir, codestore.CodeFile), &p.built[n]
+	if built.Code != nil {
+		err = os.WriteFile(code, built.Code, 0o600)
+	} else if err = p.build(ctx, dir, n); err == nil {
+		if built.Stub, err = os.ReadFile(filepath.Join(dir, codestore.StubFile)); err == nil {
+			built.Code, err = os.ReadFile(code)
+		}
+		p.grown = true
 	}
-	if err := p.build(ctx, dir, 0, false); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("compile a part: %w", err)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, codestore.StubFile))
+	stub, err := codestore.ReadStub(built.Stub)
 	if err != nil {
 		return nil, err
 	}
-	stub, err := codestore.ReadStub(b)
-	if err != nil {
-		return nil, err
+	return p.compiled.code.LoadOr(ctx, stub, code, func() ([]byte, error) { return p.Parts[n], nil })
+}
+
+func (p *parts) build(ctx context.Context, dir string, n uint32) error {
+	if err := os.WriteFile(filepath.Join(dir, partFile), p.Parts[n], 0o600); err != nil {
+		return err
 	}
-	return p.compiled.code.LoadOr(ctx, stub, filepath.Join(dir, codestore.CodeFile), func() ([]byte, error) { return part, nil })
+	return p.compiled.build(ctx, dir, 0, false)
+}
+
+// find reads what is kept.
+func (p *parts) find(ctx context.Context) error {
+	version, err := p.compiled.code.Version()
+	if err != nil {
+		return err
+	}
+	built := make([]builtPart, len(p.Parts))
+	file, err := p.config.Store.File(ctx, libraryKinds.Code, partsKey(p.sum)+" "+version, func(context.Context, io.Writer) error { return ErrNotPrepared })
+	if err == nil {
+		var b []byte
+		if b, err = os.ReadFile(file); err == nil {
+			err = gob.NewDecoder(bytes.NewReader(b)).Decode(&built)
+		}
+		if err == nil && len(built) != len(p.Parts) {
+			err = errors.New("the kept parts of a library are damaged")
+		}
+	}
+	if p.built = built; errors.Is(err, ErrNotPrepared) {
+		return nil
+	}
+	return err
+}
+
+// keep keeps the parts that were compiled, if none are yet.
+func (p *parts) keep(ctx context.Context) error {
+	if !p.grown {
+		return nil
+	}
+	version, err := p.compiled.code.Version()
+	if err == nil {
+		_, err = p.config.Store.File(ctx, libraryKinds.Code, partsKey(p.sum)+" "+version, func(_ context.Context, w io.Writer) error {
+			return gob.NewEncoder(w).Encode(p.built)
+		})
+	}
+	return err
 }
 
 // Close implements [dylink.Parts].
