@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -51,13 +52,14 @@ const exitBudget = 3
 type Compiler struct {
 	memory int64 // of all processes, in bytes
 	free   *semaphore.Weighted
-	turn   chan struct{} // holds a token while last is in use
-	last   *lasting      // nil: there is none
+	wait   time.Duration // of an idle process
+	mu     sync.Mutex
+	idle   []*lasting
 }
 
 // New returns a Compiler whose processes share memory bytes.
 func New(memory int64) *Compiler {
-	return &Compiler{memory: memory, free: semaphore.NewWeighted(memory), turn: make(chan struct{}, 1)}
+	return &Compiler{memory: memory, free: semaphore.NewWeighted(memory), wait: lastingWait}
 }
 
 // command returns the other process, not started, which ends with this one as long as

@@ -158,7 +158,7 @@ func TestLasting(t *testing.T) {
 	var good, costly wasmbin.Builder
 	function(&good, nil)
 	hostile["calls and globals"](&costly)
-	pid := func() int { return c.last.cmd.Process.Pid }
+	pid := func() int { return c.idle[0].cmd.Process.Pid }
 	if err := part(good.Bytes()); err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +174,14 @@ func TestLasting(t *testing.T) {
 	}
 	if err := part(good.Bytes()); err != nil || pid() == first {
 		t.Errorf("%v, process %d, want another one", err, pid())
+	}
+	last := c.takeIdle()
+	c.wait = 0
+	c.putIdle(last)
+	for last.replies.Scan() { // until the process has ended
+	}
+	if l := c.takeIdle(); l != nil {
+		t.Error("a process that was ended is still kept")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()

@@ -102,7 +102,7 @@ const longRun = 2 * time.Second
 // layOutMeanwhile makes the machine code faster that the program's modules load, for later runs,
 // if the program runs for long. What is not done when it ends is given up.
 func (j *job) layOutMeanwhile(ctx context.Context, found *pyodide.Analysis) (stop func()) {
-	if j.engine.own == nil {
+	if j.engine.own == nil || j.ahead { // the first such run compiles what it loads
 		return func() {}
 	}
 	modules, installed := j.recipe(found).Modules, j.pk.Current()
