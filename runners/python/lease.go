@@ -108,7 +108,7 @@ func (j *job) layOutMeanwhile(ctx context.Context, found *pyodide.Analysis) (sto
 	modules, installed := j.recipe(found).Modules, j.pk.Current()
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	timer := time.AfterFunc(longRun, func() {
+	timer := time.AfterFunc(j.r.long, func() {
 		defer close(done)
 		j.r.layOut(ctx, j.engine, modules, installed)
 	})
