@@ -5,7 +5,8 @@
 // The cost is quadratic in calls and globals, blocks and known bounds, loops and
 // locals: 100,000 loads and branches, in 1 MB, need 120 GB. A bound computed from
 // the module would have to know each of these shapes, and would refuse honest
-// libraries. A process costs 30 ms.
+// libraries. A process costs 30 ms; small libraries, and parts of split ones, share some that
+// last (lasting.go).
 //
 // The process is this binary again, with the command [Command]. It sets limits
 // for itself before it reads anything: it is our code, only the library is not.

@@ -180,6 +180,14 @@ func TestLasting(t *testing.T) {
 	c.putIdle(last)
 	for last.replies.Scan() { // until the process has ended
 	}
+	c.wait = time.Hour
+	if err := part(good.Bytes()); err != nil {
+		t.Error(err)
+	}
+	last = c.idle[0]
+	if c.Close(); last.cmd.ProcessState == nil {
+		t.Error("a process outlives the compiler")
+	}
 	if l := c.takeIdle(); l != nil {
 		t.Error("a process that was ended is still kept")
 	}

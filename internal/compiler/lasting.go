@@ -101,6 +101,13 @@ func (c *Compiler) putIdle(l *lasting) {
 	})
 }
 
+// Close ends the processes that are idle.
+func (c *Compiler) Close() {
+	for l := c.takeIdle(); l != nil; l = c.takeIdle() {
+		l.end()
+	}
+}
+
 func startLasting(memory int64) (*lasting, error) {
 	cmd, stdin, err := command(context.Background(), lastingDir, memory)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package split takes a shared library apart, so that code is compiled when it is first
-// executed: an import executes a twentieth of pydantic-core's and a third of NumPy's.
+// executed: an import executes a twentieth of pydantic-core's and a fifth of NumPy's.
 //
 // [Module] makes of a rewritten side module a primary module and parts. The primary module has
 // the same imports, exports, globals, elements and data, but in place of each function that is
