@@ -56,7 +56,8 @@ const exported = "part:"
 
 const (
 	tableName = exported + "table"
-	small     = 48 // bytes of a body that a stub would not be much smaller than
+	small     = 48       // bytes of a body that a stub would not be much smaller than
+	maxTypes  = 64 << 10 // bytes, which each part has
 )
 
 // Modules are what a module is split into.
@@ -117,6 +118,9 @@ func (s *splitter) check() error {
 	m := s.m
 	if len(m.Tags) > 0 || len(m.Memories) > m.ImportedMemories || len(m.Tables) > m.ImportedTables {
 		return fmt.Errorf("%w: it has tags, a memory or a table", ErrWhole)
+	}
+	if t, _ := m.SectionOf(wasmbin.SecType); t.End-t.Start > maxTypes {
+		return fmt.Errorf("%w: its types take %d bytes", ErrWhole, t.End-t.Start)
 	}
 	for _, g := range m.Globals[m.ImportedGlobals:] {
 		if g.Type.Ref() {

@@ -354,6 +354,11 @@ func TestRefused(t *testing.T) {
 		"memory": func(b *wasmbin.Builder) {
 			b.Define(wasmbin.KindMemory, wasmbin.SecMemory, wasmbin.AppendLimits(nil, wasmbin.Limits{}))
 		},
+		"types": func(b *wasmbin.Builder) {
+			for n := range 100 {
+				b.Type(i32s(800+n, 0))
+			}
+		},
 		"name": func(b *wasmbin.Builder) { b.Export(tableName, wasmbin.KindFunc, 0) },
 	} {
 		var b wasmbin.Builder
