@@ -16,6 +16,7 @@ import (
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/rewrite"
+	"coderunner/pyodide/split"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -105,7 +106,9 @@ func libraryKey(sum string) string {
 }
 
 // firstKey names a library that is split, to be compiled whole later.
-func firstKey(sum string) string { return libraryKey(sum) + " split" }
+func firstKey(sum string) string {
+	return fmt.Sprintf("%s split %s into %d", libraryKey(sum), split.Version, partSize)
+}
 
 // large reports whether Config.Later is for a library: each takes a process later, and so more
 // for a small one.

@@ -142,13 +142,10 @@ func (s *splitter) used() map[uint32]bool {
 			used[f] = true
 		}
 	}
-	for i, sites := range s.sites {
-		if _, moved := s.slots[uint32(s.m.ImportedFuncs+i)]; !moved {
-			for _, at := range sites {
-				if !at.isGlobal() {
-					used[at.index] = true
-				}
-			}
+	for i := range s.sites {
+		f := uint32(s.m.ImportedFuncs + i)
+		if _, moved := s.slots[f]; !moved {
+			s.calls(f, func(callee uint32) { used[callee] = true })
 		}
 	}
 	return used

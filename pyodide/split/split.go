@@ -11,8 +11,8 @@
 //	    (then (call $load (i32.const PART))))
 //	  (call_indirect $parts (type …) (local.get 0) … (i32.const SLOT)))
 //
-// What every import executes stays: functions that are called when a library is loaded, and the
-// largest one, which in libraries of Cython, Rust and NumPy fills a module. A function that
+// What every import executes stays: functions that are called when a library is loaded, the
+// largest one, which in libraries of Cython, Rust and NumPy fills a module, and what these call. A function that
 // nothing but its own part refers to has no stub.
 //
 // A part has functions that are neighbours in the module, up to a number of bytes. It fills
@@ -38,6 +38,7 @@ package split
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	"coderunner/pyodide/wasmbin"
@@ -51,6 +52,9 @@ const (
 	Primary    = "primary"
 )
 
+// Version changes whenever Module would make other modules of the same one.
+const Version = "1"
+
 // exported begins the names of what the primary module exports for its parts.
 const exported = "part:"
 
@@ -58,6 +62,7 @@ const (
 	tableName = exported + "table"
 	small     = 48       // bytes of a body that a stub would not be much smaller than
 	maxTypes  = 64 << 10 // bytes, which each part has
+	depth     = 3        // of direct calls that are followed from what surely is executed
 )
 
 // Modules are what a module is split into.
@@ -143,26 +148,33 @@ func (s *splitter) check() error {
 // divide chooses which functions are in which part.
 func (s *splitter) divide(size int, stay func(export string) bool) error {
 	m := s.m
-	kept := map[uint32]bool{}
+	kept, largest := map[uint32]bool{}, 0
+	var fixed []bool
+	for i, b := range m.Bodies {
+		movable, err := s.scan(uint32(m.ImportedFuncs + i))
+		if err != nil {
+			return err
+		}
+		fixed = append(fixed, !movable || b.End-b.Start <= small)
+		if l := m.Bodies[largest]; b.End-b.Start > l.End-l.Start {
+			largest = i
+		}
+	}
+	kept[uint32(m.ImportedFuncs+largest)] = true
 	for _, e := range m.Exports {
 		if e.Kind == wasmbin.KindFunc && stay(e.Name) {
 			kept[e.Index] = true
 		}
 	}
-	largest := 0
-	for i, b := range m.Bodies {
-		if l := m.Bodies[largest]; b.End-b.Start > l.End-l.Start {
-			largest = i
+	for range depth {
+		for f := range maps.Clone(kept) {
+			s.calls(f, func(callee uint32) { kept[callee] = true })
 		}
 	}
 	left := 0
 	for i, b := range m.Bodies {
 		f, n := uint32(m.ImportedFuncs+i), b.End-b.Start
-		movable, err := s.scan(f)
-		if err != nil {
-			return err
-		}
-		if !movable || kept[f] || i == largest || n <= small {
+		if fixed[i] || kept[f] {
 			continue
 		}
 		if len(s.parts) == 0 || n > left {
@@ -202,6 +214,18 @@ func (s *splitter) scan(f uint32) (movable bool, err error) {
 	}
 	s.sites = append(s.sites, sites)
 	return movable, c.Err()
+}
+
+// calls calls do for each function that a defined one calls directly.
+func (s *splitter) calls(f uint32, do func(callee uint32)) {
+	if int(f) < s.m.ImportedFuncs {
+		return
+	}
+	for _, i := range s.sitesOf(f) {
+		if !i.isGlobal() {
+			do(i.index)
+		}
+	}
 }
 
 func (s *splitter) sitesOf(f uint32) []site { return s.sites[int(f)-s.m.ImportedFuncs] }

@@ -65,7 +65,7 @@ func generate(r *rand.Rand) []byte {
 	g.shared = g.b.ImportGlobal("env", "shared", wasmbin.I32, true)
 	g.own, g.calls = g.b.GlobalI32(true, 9), g.b.GlobalI32(true, 0)
 	g.first = host + 1
-	for range 2 + r.IntN(20) {
+	for range 4 + r.IntN(60) {
 		g.typeOf = append(g.typeOf, r.IntN(len(types)))
 	}
 	g.typeOf[0] = 0
@@ -119,7 +119,7 @@ func (g *generator) function(t wasmbin.FuncType, base uint32) {
 	g.i32(1)
 	g.raw(wasmbin.OpI32Sub)
 	g.op(wasmbin.OpGlobalSet, g.calls)
-	for range g.IntN(12) {
+	for range g.IntN(7) {
 		g.statement(base)
 	}
 	if n := g.pick(t); n >= 0 && g.IntN(4) == 0 {
