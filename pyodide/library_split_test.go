@@ -1,8 +1,10 @@
 package pyodide_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -93,5 +95,32 @@ func TestSplitLibrary(t *testing.T) {
 		if err := errors.Join(frozen.Close(), rt.Close()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// TestBrokenPart wants a program to go on until it calls a function that cannot be compiled.
+func TestBrokenPart(t *testing.T) {
+	ctx := context.Background()
+	loop, invalid := []byte{wasmbin.OpLoop, 0x40, wasmbin.OpBr, 0}, []byte{wasmbin.OpLoop, 0x40, wasmbin.OpI32Eqz, wasmbin.OpDrop}
+	broken := wasmbin.AppendSection(bytes.Replace(dylinktest.Split(), loop, invalid, 1), wasmbin.SecCustom, wasmbin.AppendName(nil, t.Name()), make([]byte, 256<<10))
+	rt, err := pyodidetest.Open(t, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt.Later()
+	var printed strings.Builder
+	in, err := rt.New(ctx, pyodide.Options{Stdout: &printed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Mount("/opt", fstest.MapFS{"lib.so": {Data: broken, Mode: 0o444}}); err != nil {
+		t.Fatal(err)
+	}
+	res, err := in.Run(ctx, pyodide.Program{Code: "import ctypes; lib = ctypes.CDLL('/opt/lib.so')\nprint(lib.twice(4), flush=True)\ntry: lib.spin()\nfinally: print('went on')"})
+	if err != nil || res.Ended != pyodide.Died || !strings.Contains(res.Cause.Error(), "compile a part") || printed.String() != "8\n" {
+		t.Errorf("%+v, %v, %q", res, err, printed.String())
+	}
+	if err := errors.Join(in.Close(), rt.Close()); err != nil {
+		t.Error(err)
 	}
 }
