@@ -107,7 +107,7 @@ func (s *Stub) keep(dir, code string, keep func(from, to string) error) error {
 type Layout struct {
 	relayout.Stats
 	Refused string // why it is as wazero wrote it; "": it is not
-	Later   bool   // so is Source.Later
+	Later   bool   // it is as wazero wrote it: see Source.Later
 }
 
 // Whole reports whether nothing stayed as it was that need not.
