@@ -79,7 +79,7 @@ const imports = `
 	internal/userland/shell/vars: internal/machine/memfs internal/userland/shell/parse internal/userland/shell/quote
 
 	# CPython, on a machine
-	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/gofunc pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/tlsbio pyodide/wasmbin
+	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/gofunc pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/split pyodide/tlsbio pyodide/wasmbin
 	pyodide/codestore: internal/procdir pyodide/dwarf pyodide/relayout pyodide/wasmbin
 	pyodide/dwarf: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
@@ -97,6 +97,7 @@ const imports = `
 	pyodide/relayout:
 	pyodide/rewrite: pyodide/wasmbin
 	pyodide/snapshot:
+	pyodide/split: pyodide/wasmbin
 	pyodide/tlsbio:
 	pyodide/wasmbin:
 

@@ -44,6 +44,7 @@ type Config struct {
 	// Compile, if not nil, calls [BuildLibrary] with dir in a process of its own
 	// with at most memory bytes: libraries are untrusted, and compiling one can
 	// take any amount. The error is ErrBudget if it exceeds its memory or time.
+	// With 0 bytes it may be a process that has compiled others: what is compiled is small.
 	// Nil: libraries are compiled in this process.
 	Compile func(ctx context.Context, dir string, memory int64) error
 
@@ -52,7 +53,7 @@ type Config struct {
 	// errors for what it lacks are ErrNotPrepared.
 	Prepare func(ctx context.Context, name string, library []byte) error
 
-	// Later leaves the machine code of large libraries as wazero writes it, until
+	// Later splits large libraries, so that only what the program executes is compiled, until
 	// LayOutLibrary: for a process that runs one program, which waits for it.
 	Later bool
 

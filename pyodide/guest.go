@@ -290,6 +290,7 @@ func (g guest) callOne(function uint32, text string) (result uint32, err error) 
 // context adds the interpreter's host state, which host functions read, to the
 // context of a call.
 func (in *instance) context(ctx context.Context) context.Context {
+	ctx = context.WithValue(ctx, loaderKey{}, in)
 	return jsffi.NewContext(emscripten.NewContext(ctx, in.proc), jsffi.Host{Raise: in.raise, Mem: in.mem})
 }
 

@@ -114,7 +114,7 @@ func (in *linking) closeLinker() error {
 		errs = append(errs, in.linker.Close())
 	}
 	for _, lib := range in.own {
-		errs = append(errs, lib.Code.Close(context.Background()))
+		errs = append(errs, lib.Close(context.Background()))
 	}
 	errs = append(errs, in.compiled.link.shared.release(in.used...))
 	in.instance.linking = &linking{instance: in.instance}

@@ -1,7 +1,9 @@
 package pyodide
 
 import (
+	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +16,7 @@ import (
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/rewrite"
+	"coderunner/pyodide/split"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -36,8 +39,8 @@ func (r *compiled) PrepareLibrary(ctx context.Context, name string, library []by
 	return nil
 }
 
-// LayOutLibrary lays out the machine code of a prepared library anew, once, for whoever loads
-// it from then on.
+// LayOutLibrary compiles a library whole, and lays out its machine code, that was split when it
+// was prepared, for whoever loads it from then on.
 func (r *compiled) LayOutLibrary(ctx context.Context, library []byte) error {
 	if !large(library) {
 		return nil
@@ -46,20 +49,9 @@ func (r *compiled) LayOutLibrary(ctx context.Context, library []byte) error {
 	if _, _, err := r.kept(ctx, libraryKey(sum)); !errors.Is(err, ErrNotPrepared) {
 		return err
 	}
-	stub, code, err := r.kept(ctx, firstKey(sum))
+	_, _, err := r.kept(ctx, firstKey(sum))
 	if err == nil {
-		_, _, err = r.code.Get(ctx, r.config.Store, libraryKinds, libraryKey(sum), func(ctx context.Context, dir string) error {
-			for name, from := range map[string]string{codestore.StubFile: stub, codestore.CodeFile: code} {
-				b, err := os.ReadFile(from)
-				if err == nil {
-					err = os.WriteFile(filepath.Join(dir, name), b, 0o600)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return r.build(ctx, dir, libraryBudget(len(library)), false)
-		})
+		_, _, err = r.code.Get(ctx, r.config.Store, libraryKinds, libraryKey(sum), r.libraryBuilder(sum, library, libraryBudget(len(library)), false))
 	}
 	if err != nil {
 		return fmt.Errorf("lay out a library: %w", err)
@@ -81,14 +73,12 @@ func (r *compiled) LibraryVersion() (string, error) {
 // them they are built, or the error is ErrNotPrepared.
 func (r *compiled) prepared(ctx context.Context, sum, name string, library []byte, build bool) (file, code string, err error) {
 	key, later := libraryKey(sum), false
-	if large(library) {
+	if large(library) || library == nil {
 		if file, code, err = r.kept(ctx, key); !errors.Is(err, ErrNotPrepared) {
 			return file, code, err
 		}
-		if later = r.config.Later; later || !build {
+		if later = r.config.Later; later {
 			key = firstKey(sum)
-		} else if err := r.LayOutLibrary(ctx, library); err != nil && !errors.Is(err, ErrNotPrepared) {
-			return "", "", err
 		}
 	}
 	if !build {
@@ -115,17 +105,20 @@ func libraryKey(sum string) string {
 	return fmt.Sprintf("%s rewrite %v link %s", sum, rewrite.SideVersion, linkKey())
 }
 
-// firstKey names a library whose machine code is laid out later.
-func firstKey(sum string) string { return libraryKey(sum) + " first" }
+// firstKey names a library that is split, to be compiled whole later.
+func firstKey(sum string) string {
+	return fmt.Sprintf("%s split %s into %d", libraryKey(sum), split.Version, partSize)
+}
 
-// large reports whether Config.Later is for a library. To lay out its machine code is a fifth of
-// its compilation; to do it later takes a process, and so more for a small library.
-func large(library []byte) bool { return codestore.LaysOut && len(library) >= 256<<10 }
+// large reports whether Config.Later is for a library: each takes a process later, and so more
+// for a small one.
+func large(library []byte) bool { return len(library) >= 128<<10 }
 
 // The files in a directory that BuildLibrary reads.
 const (
 	libraryFile = "library"
-	laterFile   = "later" // its presence leaves the machine code to LayOutLibrary
+	laterFile   = "later" // its presence has the library split if it can be
+	partFile    = "part"  // in place of libraryFile
 )
 
 // libraryBuilder returns a builder that compiles a library, in another process
@@ -156,11 +149,11 @@ func (r *compiled) build(ctx context.Context, dir string, memory int64, here boo
 }
 
 // BuildLibrary is for Config.Compile: it rewrites and compiles the shared library
-// in dir, or lays out the machine code of one, and leaves the results there.
+// in dir, or compiles a part of one, and leaves the results there.
 func BuildLibrary(ctx context.Context, dir string) error {
 	has := func(name string) bool { _, err := os.Stat(filepath.Join(dir, name)); return err == nil }
-	if has(codestore.StubFile) {
-		return codestore.LayOut(dir)
+	if part, err := os.ReadFile(filepath.Join(dir, partFile)); err == nil {
+		return codestore.Build(ctx, dir, codestore.Source{Whole: part})
 	}
 	library, err := os.ReadFile(filepath.Join(dir, libraryFile))
 	if err != nil {
@@ -170,11 +163,16 @@ func BuildLibrary(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	stub, data, err := dylink.Stub(whole)
-	if err != nil {
+	var source librarySource
+	if source.Stub, source.Data, err = dylink.Stub(whole); err != nil {
 		return err
 	}
-	return codestore.Build(ctx, dir, codestore.Source{Whole: whole, Stub: stub, Data: data, Later: has(laterFile)})
+	if source.Whole = whole; has(laterFile) {
+		if err := source.split(); err != nil {
+			return err
+		}
+	}
+	return codestore.Build(ctx, dir, source.Source)
 }
 
 // IsLibrary reports whether what BuildLibrary would compile in a directory is a library.
@@ -208,16 +206,23 @@ func rewriteLibrary(library []byte) ([]byte, error) {
 
 // loadLibrary loads a stub library with its machine code.
 func (r *compiled) loadLibrary(ctx context.Context, sum string, stub *codestore.Stub, code string, whole func() ([]byte, error)) (*dylink.Library, error) {
-	image, err := dylink.NewImage(stub.Wasm)
-	if err != nil {
-		return nil, err
+	lib := &dylink.Library{Data: stub.Data, Digest: sum}
+	image := stub.Wasm
+	if len(stub.Info) > 0 {
+		p := &parts{compiled: r, sum: sum, turn: make(chan struct{}, 1)}
+		if err := gob.NewDecoder(bytes.NewReader(stub.Info)).Decode(&p.splitInfo); err != nil {
+			return nil, fmt.Errorf("read a split library: %w", err)
+		}
+		p.code = make([]wazero.CompiledModule, len(p.Parts))
+		image, lib.Parts = p.Image, p
 	}
 	r.checkLayout("library "+sum, stub)
-	compiled, err := r.code.LoadOr(ctx, stub, code, whole)
-	if err != nil {
+	var err error
+	if lib.Image, err = dylink.NewImage(image); err != nil {
 		return nil, err
 	}
-	return &dylink.Library{Image: image, Code: compiled, Data: stub.Data, Digest: sum}, nil
+	lib.Code, err = r.code.LoadOr(ctx, stub, code, whole)
+	return lib, err
 }
 
 // initLink sets the limits and defers what is made on first use.
@@ -225,7 +230,8 @@ func (r *compiled) initLink() {
 	l := &r.link
 	l.compilers = make(chan struct{}, ownCompilers)
 	l.main = sync.OnceValues(func() (*dylink.Main, error) {
-		if err := libraryRows().Instantiate(context.Background(), r.wz); err != nil {
+		ctx := context.Background()
+		if err := errors.Join(libraryRows().Instantiate(ctx, r.wz), instantiateLoader(ctx, r.wz)); err != nil {
 			return nil, err
 		}
 		info := r.module.info

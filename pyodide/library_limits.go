@@ -26,8 +26,13 @@ const (
 )
 
 // libraryBudget returns the memory, in bytes, for compiling a prepared library of
-// the given size. The largest known, mypy's of 22 MB, takes 1.4 GB.
-func libraryBudget(size int) int64 { return min(512<<20+128*int64(size), 2<<30) }
+// the given size. The largest known, mypy's of 22 MB, takes 1.4 GB. Small ones share a process.
+func libraryBudget(size int) int64 {
+	if size < 256<<10 {
+		return 0
+	}
+	return min(512<<20+128*int64(size), 2<<30)
+}
 
 // ErrBudget is the error of a library whose compilation exceeds its memory or
 // time.

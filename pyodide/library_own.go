@@ -61,7 +61,7 @@ func (r *compiled) compileApart(ctx context.Context, sum string, b []byte) (*dyl
 		defer func() { <-r.link.compilers }()
 		lib, err := r.compileOwn(ctx, sum, b)
 		if err == nil && ctx.Err() != nil { // the caller has returned
-			err = errors.Join(context.Cause(ctx), lib.Code.Close(context.WithoutCancel(ctx)))
+			err = errors.Join(context.Cause(ctx), lib.Close(context.WithoutCancel(ctx)))
 		}
 		done <- result{lib, err}
 	})

@@ -47,6 +47,19 @@ func (s *sharedLibraries) open(sum, file string) (*codestore.Stub, error) {
 	return stub, nil
 }
 
+// keep keeps the parts of split libraries that were compiled. No interpreter is in use.
+func (s *sharedLibraries) keep() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, l := range s.known {
+		if l.Library != nil && l.Parts != nil {
+			errs = append(errs, l.Parts.(*parts).keep(context.Background()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // close unmaps the files, when wazero's runtime is closed.
 func (s *sharedLibraries) close() error {
 	s.mu.Lock()
@@ -133,7 +146,7 @@ func (s *sharedLibraries) release(libs ...*sharedLibrary) error {
 		s.idle = slices.Delete(s.idle, 0, 1) // [1:] would keep it in memory
 		s.bytes -= l.size
 		delete(s.known, l.sum)
-		errs = append(errs, l.Code.Close(context.Background()))
+		errs = append(errs, l.Library.Close(context.Background()))
 	}
 	return errors.Join(errs...)
 }

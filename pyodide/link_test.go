@@ -2,7 +2,6 @@ package pyodide_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"coderunner/pyodide"
-	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink/dylinktest"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/pyodide/wasmbin"
@@ -240,45 +238,6 @@ func TestPrepareLibrary(t *testing.T) {
 	cancel()
 	if err := rt.PrepareLibrary(ctx, "new.so", library("never_seen_before")); err == nil {
 		t.Error("a cancelled preparation succeeded")
-	}
-}
-
-// TestLayOutLibrary loads a large library as it was compiled first, and laid out anew.
-func TestLayOutLibrary(t *testing.T) {
-	ctx := context.Background()
-	large := wasmbin.AppendSection(library(), wasmbin.SecCustom, wasmbin.AppendName(nil, t.Name()+time.Now().String()), make([]byte, 256<<10))
-	if err := pyodidetest.Runtime(t).LayOutLibrary(ctx, large); codestore.LaysOut && !errors.Is(err, pyodide.ErrNotPrepared) {
-		t.Errorf("%v, want %v", err, pyodide.ErrNotPrepared)
-	}
-	for _, later := range []bool{true, false} {
-		rt, err := pyodidetest.Open(t, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if later {
-			rt.Later()
-		}
-		if err := rt.PrepareLibrary(ctx, "large.so", large); err != nil { // after the first time only lays it out
-			t.Fatal(err)
-		}
-		layout, err := rt.LibraryLayout(ctx, large)
-		if err != nil || layout.Later != (later && codestore.LaysOut) || !layout.Whole() {
-			t.Errorf("%+v, %v", layout, err)
-		}
-		in, err := rt.New(ctx, pyodide.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := in.Mount("/opt", fstest.MapFS{"large.so": {Data: large, Mode: 0o444}}); err != nil {
-			t.Fatal(err)
-		}
-		res, err := in.Run(ctx, pyodide.Program{Code: "import ctypes\nctypes.CDLL('/opt/large.so').twice(3)"})
-		if err != nil || res.Value == nil || res.Value.Repr != "6" {
-			t.Errorf("%+v, %v", res, err)
-		}
-		if err := errors.Join(in.Close(), rt.Close()); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

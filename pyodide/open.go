@@ -43,6 +43,7 @@ func (r *Runtime) Close() error {
 		r.pool.Close()
 		r.link.running.Wait()
 		if r.code != nil {
+			errs = append(errs, r.link.shared.keep())
 			errs = append(errs, r.code.Close(ctx))
 		}
 		errs = append(errs, r.link.shared.close())

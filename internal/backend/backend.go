@@ -49,6 +49,7 @@ type Backend struct {
 	python    *python.Runner         // nil: not opened
 	guests    *wasi.Guests           // likewise
 	fetch     *fetch.Client          // of guests; likewise
+	compiler  *compiler.Compiler     // likewise
 	workers   *worker.Pool           // nil: there are none
 	opened    []*opened
 	ballast   []byte
@@ -176,9 +177,9 @@ func (b *Backend) openPython() error {
 	if m := sysmem.Total(); m > 0 {
 		memory = min(memory, m/2)
 	}
-	compiling := compiler.New(memory)
+	b.compiler = compiler.New(memory)
 	b.fetch = fetch.New(b.Cache, fetch.Options{Offline: b.cfg.Offline})
-	b.guests = wasi.New(engine.New(engine.Config{Files: b.Cache, Compile: compiling.Compile, Fetch: b.fetchGuest}), b.cfg.Languages)
+	b.guests = wasi.New(engine.New(engine.Config{Files: b.Cache, Compile: b.compiler.Compile, Fetch: b.fetchGuest}), b.cfg.Languages)
 	p, err := python.New(python.Config{
 		Cache:       b.Cache,
 		Offline:     b.cfg.Offline,
@@ -190,7 +191,7 @@ func (b *Backend) openPython() error {
 		MaxIdle:     b.cfg.Ahead,
 		Guests:      b.guests,
 		Overrun:     b.cfg.Overrun,
-		Compile:     compiling.Compile,
+		Compile:     b.compiler.Compile,
 		Log:         b.cfg.Log.Named("python"),
 	})
 	if err != nil {
@@ -199,7 +200,7 @@ func (b *Backend) openPython() error {
 	b.python = p
 	if b.cfg.Workers > 0 && worker.Supported() {
 		b.workers = worker.NewPool(worker.Options{
-			Cache: b.Cache, Policy: b.Policy, Network: b.network, Local: p.Local(), Guests: b.guests, Compile: compiling.Compile,
+			Cache: b.Cache, Policy: b.Policy, Network: b.network, Local: p.Local(), Guests: b.guests, Compile: b.compiler.Compile,
 			Env: hostdirs.Environment(b.Policy), Ahead: b.cfg.Ahead, Max: b.cfg.Workers, Log: b.cfg.Log.Named("worker"),
 		})
 	}
@@ -295,6 +296,7 @@ func (b *Backend) Close() error {
 	if b.guests != nil {
 		err = errors.Join(err, b.guests.Engine.Close())
 		b.fetch.Close()
+		b.compiler.Close()
 	}
 	return errors.Join(err, b.Cache.Close())
 }

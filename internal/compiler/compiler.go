@@ -5,7 +5,8 @@
 // The cost is quadratic in calls and globals, blocks and known bounds, loops and
 // locals: 100,000 loads and branches, in 1 MB, need 120 GB. A bound computed from
 // the module would have to know each of these shapes, and would refuse honest
-// libraries. A process costs 30 ms.
+// libraries. A process costs 30 ms; small libraries, and parts of split ones, share some that
+// last (lasting.go).
 //
 // The process is this binary again, with the command [Command]. It sets limits
 // for itself before it reads anything: it is our code, only the library is not.
@@ -24,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -51,21 +53,39 @@ const exitBudget = 3
 type Compiler struct {
 	memory int64 // of all processes, in bytes
 	free   *semaphore.Weighted
+	wait   time.Duration // of an idle process
+	mu     sync.Mutex
+	idle   []*lasting
 }
 
 // New returns a Compiler whose processes share memory bytes.
 func New(memory int64) *Compiler {
-	return &Compiler{memory: memory, free: semaphore.NewWeighted(memory)}
+	return &Compiler{memory: memory, free: semaphore.NewWeighted(memory), wait: lastingWait}
+}
+
+// command returns the other process, not started, which ends with this one as long as
+// alive is open.
+func command(ctx context.Context, dir string, memory int64) (cmd *exec.Cmd, alive io.WriteCloser, err error) {
+	self := "/proc/self/exe" // this binary, even if its file was replaced
+	if _, err := os.Stat(self); err != nil {
+		if self, err = os.Executable(); err != nil {
+			return nil, nil, fmt.Errorf("compile a library: %w", err)
+		}
+	}
+	cmd = exec.CommandContext(ctx, self, Command, dir, strconv.FormatInt(memory, 10))
+	cmd.Args[0] = os.Args[0] // a binary with several programs looks at it
+	cmd.Env = []string{}
+	if alive, err = cmd.StdinPipe(); err != nil {
+		return nil, nil, fmt.Errorf("compile a library: %w", err)
+	}
+	return cmd, alive, nil
 }
 
 // Compile compiles the library in dir with at most memory bytes: see
 // [pyodide.Config].
 func (c *Compiler) Compile(ctx context.Context, dir string, memory int64) error {
-	self := "/proc/self/exe" // this binary, even if its file was replaced
-	if _, err := os.Stat(self); err != nil {
-		if self, err = os.Executable(); err != nil {
-			return fmt.Errorf("compile a library: %w", err)
-		}
+	if memory == 0 {
+		return c.small(ctx, dir)
 	}
 	memory = min(memory, c.memory)
 	if err := c.free.Acquire(ctx, memory); err != nil {
@@ -74,15 +94,12 @@ func (c *Compiler) Compile(ctx context.Context, dir string, memory int64) error 
 	defer c.free.Release(memory)
 	limited, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	cmd := exec.CommandContext(limited, self, Command, dir, strconv.FormatInt(memory, 10))
-	cmd.Args[0] = os.Args[0] // a binary with several programs looks at it
-	cmd.Env = []string{}
+	cmd, alive, err := command(limited, dir, memory)
+	if err != nil {
+		return err
+	}
 	said := &head{}
 	cmd.Stderr = said
-	alive, err := cmd.StdinPipe() // the process ends with this one
-	if err != nil {
-		return fmt.Errorf("compile a library: %w", err)
-	}
 	err = cmd.Run()
 	alive.Close()
 	var exit *exec.ExitError
@@ -139,6 +156,9 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer)
 	defer runtime.KeepAlive(ballast)
 	debug.SetMemoryLimit(memory / 4 * 3)
 	go watch(memory)
+	if args[0] == lastingDir {
+		return serve(ctx, stdin, stderr)
+	}
 	go func() {
 		_, _ = io.Copy(io.Discard, stdin)
 		os.Exit(exitFailed) // the parent has ended

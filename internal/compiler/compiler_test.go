@@ -138,3 +138,62 @@ func TestCompile(t *testing.T) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }
+
+// TestLasting compiles parts of libraries in one process, as long as that lives, and after it has
+// died of one.
+func TestLasting(t *testing.T) {
+	ctx := context.Background()
+	c := New(512 << 20)
+	part := func(wasm []byte) error {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "part"), wasm, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := c.Compile(ctx, dir, 0)
+		if _, serr := os.Stat(filepath.Join(dir, codestore.CodeFile)); (serr == nil) != (err == nil) {
+			t.Errorf("compile: %v, its machine code: %v", err, serr)
+		}
+		return err
+	}
+	var good, costly wasmbin.Builder
+	function(&good, nil)
+	hostile["calls and globals"](&costly)
+	pid := func() int { return c.idle[0].cmd.Process.Pid }
+	if err := part(good.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	first := pid()
+	if err := part([]byte("no module")); err == nil || errors.Is(err, pyodide.ErrBudget) || pid() != first {
+		t.Errorf("%v, process %d, want %d", err, pid(), first)
+	}
+	if err := part(good.Bytes()); err != nil || pid() != first {
+		t.Errorf("%v, process %d, want %d", err, pid(), first)
+	}
+	if err := part(costly.Bytes()); !errors.Is(err, pyodide.ErrBudget) {
+		t.Errorf("%v, want %v", err, pyodide.ErrBudget)
+	}
+	if err := part(good.Bytes()); err != nil || pid() == first {
+		t.Errorf("%v, process %d, want another one", err, pid())
+	}
+	last := c.takeIdle()
+	c.wait = 0
+	c.putIdle(last)
+	for last.replies.Scan() { // until the process has ended
+	}
+	c.wait = time.Hour
+	if err := part(good.Bytes()); err != nil {
+		t.Error(err)
+	}
+	last = c.idle[0]
+	if c.Close(); last.cmd.ProcessState == nil {
+		t.Error("a process outlives the compiler")
+	}
+	if l := c.takeIdle(); l != nil {
+		t.Error("a process that was ended is still kept")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	if err := c.Compile(ctx, t.TempDir(), 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}

@@ -14,7 +14,7 @@ import (
 // compile compiles the library in a directory of the worker, which gets the results back.
 func (w *worker) compile(ctx context.Context, c compile) error {
 	rel, err := filepath.Rel(w.written(), c.Dir)
-	if err != nil || !filepath.IsLocal(rel) || w.p.o.Compile == nil {
+	if err != nil || !filepath.IsLocal(rel) || c.Memory <= 0 || w.p.o.Compile == nil {
 		return errors.New("a library is compiled in the worker's directory")
 	}
 	dir, err := w.p.o.Cache.TempDir("compile-")

@@ -29,10 +29,10 @@ const (
 // Source is what Build compiles.
 type Source struct {
 	Whole []byte            // the module
-	Stub  []byte            // the same without bodies
+	Stub  []byte            // the same without bodies; nil: the module is small, and needs none
 	Data  []wasmbin.Segment // left out of Stub; nil: nothing
 	Info  []byte            // kept in the stub module for the caller
-	Later bool              // leave it to LayOut to lay out the machine code anew; not with Of
+	Later bool              // leave the machine code as wazero writes it; not with Of
 
 	// Of returns where an offset in Whole's code section is from: an offset in that of the
 	// module that has the lines, and where the call was if a function was copied into its caller,
@@ -49,6 +49,14 @@ const digestSection = "whole"
 // directory, as StubFile and CodeFile.
 func Build(ctx context.Context, dir string, s Source) (err error) {
 	stub := Stub{Data: s.Data, Info: s.Info, Digest: Digest(s.Whole)}
+	if s.Stub == nil {
+		code, err := compileInto(ctx, filepath.Join(dir, "of-whole"), s.Whole)
+		if err != nil {
+			return err
+		}
+		stub.Wasm, stub.code, stub.Layout.Later = s.Whole, filepath.Base(code), LaysOut
+		return stub.keep(dir, code, os.Rename)
+	}
 	stub.Wasm = wasmbin.AppendSection(s.Stub, wasmbin.SecCustom, wasmbin.AppendName(nil, digestSection), []byte(stub.Digest))
 	name, err := compileInto(ctx, filepath.Join(dir, "of-stub"), stub.Wasm)
 	if err != nil {
@@ -63,8 +71,12 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 	if err != nil {
 		return err
 	}
+	keep := os.Rename
+	if packs {
+		keep = pack
+	}
 	if stub.Layout.Later = s.Later && LaysOut; stub.Layout.Later {
-		return stub.keep(dir, code)
+		return stub.keep(dir, code, keep)
 	}
 	if stub.Layout, err = layOut(code); err != nil {
 		return err
@@ -74,45 +86,12 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 			return err
 		}
 	}
-	return stub.keep(dir, code)
-}
-
-// LayOut lays out the machine code anew that Build has left as it was, in the same directory.
-func LayOut(dir string) error {
-	b, err := os.ReadFile(filepath.Join(dir, StubFile))
-	if err != nil {
-		return err
-	}
-	stub, err := ReadStub(b)
-	if err != nil {
-		return err
-	}
-	name := filepath.Join(dir, CodeFile)
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	p, err := readPacked(f)
-	if p != nil {
-		name = filepath.Join(dir, "unpacked")
-		err = p.unpack(f, name)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if stub.Layout, err = layOut(name); err != nil {
-		return err
-	}
-	return stub.keep(dir, name)
+	return stub.keep(dir, code, keep)
 }
 
 // keep writes what a directory has when its module is built, with the machine code of wazero's
 // file.
-func (s *Stub) keep(dir, code string) error {
-	keep := os.Rename
-	if packs {
-		keep = pack
-	}
+func (s *Stub) keep(dir, code string, keep func(from, to string) error) error {
 	if err := keep(code, filepath.Join(dir, CodeFile)); err != nil {
 		return err
 	}
@@ -128,7 +107,7 @@ func (s *Stub) keep(dir, code string) error {
 type Layout struct {
 	relayout.Stats
 	Refused string // why it is as wazero wrote it; "": it is not
-	Later   bool   // it is as wazero wrote it until LayOut
+	Later   bool   // it is as wazero wrote it: see Source.Later
 }
 
 // Whole reports whether nothing stayed as it was that need not.

@@ -149,19 +149,14 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// TestLayOut has machine code laid out after it was built, and run before and after.
+// TestLayOut runs machine code that was laid out, and as wazero writes it.
 func TestLayOut(t *testing.T) {
-	dir := t.TempDir()
-	source := answering(t, 42)
-	source.Later = true
-	if err := Build(context.Background(), dir, source); err != nil {
-		t.Fatal(err)
-	}
-	for _, laid := range []bool{false, true} {
-		if laid {
-			if err := LayOut(dir); err != nil {
-				t.Fatal(err)
-			}
+	for _, later := range []bool{true, false} {
+		dir := t.TempDir()
+		source := answering(t, 42)
+		source.Later = later
+		if err := Build(context.Background(), dir, source); err != nil {
+			t.Fatal(err)
 		}
 		b, err := os.ReadFile(filepath.Join(dir, StubFile))
 		if err != nil {
@@ -171,8 +166,8 @@ func TestLayOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if done := laid || !LaysOut; s.Layout.Later == done || s.Layout.Functions > 0 != (laid && LaysOut) || !s.Layout.Whole() {
-			t.Errorf("laid out %v: %+v", laid, s.Layout)
+		if laid := !later && LaysOut; s.Layout.Later != (later && LaysOut) || s.Layout.Functions > 0 != laid || !s.Layout.Whole() {
+			t.Errorf("later %v: %+v", later, s.Layout)
 		}
 		e := newEngine(t)
 		c, err := e.load(dir)
@@ -180,7 +175,7 @@ func TestLayOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := e.call(c); err != nil || got != 42 {
-			t.Errorf("laid out %v: %d, %v", laid, got, err)
+			t.Errorf("later %v: %d, %v", later, got, err)
 		}
 	}
 }

@@ -32,6 +32,23 @@ type Library struct {
 
 	// Digest identifies the file that the library was made of.
 	Digest string
+
+	Parts Parts // of a split library: see [Linker.LoadPart]; nil: it is whole
+}
+
+// Parts are those of a split library.
+type Parts interface {
+	Part(ctx context.Context, n uint32) (wazero.CompiledModule, error)
+	Close(ctx context.Context) error
+}
+
+// Close frees the library's code. No linker may use it.
+func (l *Library) Close(ctx context.Context) error {
+	err := l.Code.Close(ctx)
+	if l.Parts != nil {
+		err = errors.Join(err, l.Parts.Close(ctx))
+	}
+	return err
 }
 
 // HostFunc is a function of the host that libraries may import.
@@ -97,9 +114,10 @@ type Linker struct {
 	slots     slots
 	glue      []api.Module
 	loading   bool
-	instances int    // of libraries, ever made
-	changes   int    // see Changes
-	restored  *State // what names still has to do
+	starting  *library // is being instantiated
+	instances int      // of libraries, ever made
+	changes   int      // see Changes
+	restored  *State   // what names still has to do
 	callers   map[string]api.Module
 	helper    api.Module
 	closed    bool
@@ -142,6 +160,7 @@ type library struct {
 	ready     bool // it is loaded
 	published bool
 	env       []byte            // the module that it imports from env, and its stubs
+	envMod    api.Module        // its instance
 	from      map[string]string // who provides a function, if not the main module
 }
 

@@ -148,8 +148,9 @@ func (l *Linker) makeInstance(ctx context.Context, d *library) error {
 	if err != nil {
 		return err
 	}
-	names := map[string]api.Module{envModule: m}
-	d.mod, err = l.c.Instantiate(l.libraryResolver(ctx, d, names), d.Code)
+	d.envMod, l.starting = m, d
+	defer func() { l.starting = nil }()
+	d.mod, err = l.c.Instantiate(l.libraryResolver(ctx, d, map[string]api.Module{envModule: m}), d.Code)
 	if err != nil {
 		if d.Image.start {
 			return hostfn.Trap{Err: err} // its code may have run

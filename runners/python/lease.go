@@ -92,10 +92,31 @@ func (j *job) findSnapshot(ctx context.Context, r snapshots.Recipe) (z *pyodide.
 	if h := j.r.cfg.Host; h != nil {
 		return nil, nil, h.Snapshot(ctx, r.Modules, j.pk.Current())
 	}
-	if z, release = s.Find(ctx, r, j.needs(), j.req.Limits.Timeout); z != nil { // it was made now
-		j.r.layOut(ctx, j.engine, r.Modules, j.pk.Current())
-	}
+	z, release = s.Find(ctx, r, j.needs(), j.req.Limits.Timeout)
 	return z, release, z == nil && s.Builder.Failed(r.Key())
+}
+
+// longRun is how long a program runs until the libraries that it loads are compiled whole.
+const longRun = 2 * time.Second
+
+// layOutMeanwhile makes the machine code faster that the program's modules load, for later runs,
+// if the program runs for long. What is not done when it ends is given up.
+func (j *job) layOutMeanwhile(ctx context.Context, found *pyodide.Analysis) (stop func()) {
+	if j.engine.own == nil || j.ahead { // the first such run compiles what it loads
+		return func() {}
+	}
+	modules, installed := j.recipe(found).Modules, j.pk.Current()
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	timer := time.AfterFunc(j.r.long, func() {
+		defer close(done)
+		j.r.layOut(ctx, j.engine, modules, installed)
+	})
+	return func() {
+		if cancel(); !timer.Stop() {
+			<-done
+		}
+	}
 }
 
 // layOut makes the machine code faster that modules load, where nothing is done in the

@@ -45,6 +45,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -117,6 +118,8 @@ type Runner struct {
 	ctx    context.Context // of background work
 	cancel context.CancelFunc
 
+	long time.Duration // see layOutMeanwhile
+
 	bin          func() (fs.FS, error)     // what /bin shows
 	machineFiles func() (*memfs.FS, error) // what programs of other languages find, without Python's library
 
@@ -187,7 +190,7 @@ func New(c Config) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{cfg: c, places: places, log: c.Log, fetch: fetch.New(c.Cache, fetch.Options{Offline: c.Offline})}
+	r := &Runner{cfg: c, places: places, log: c.Log, long: longRun, fetch: fetch.New(c.Cache, fetch.Options{Offline: c.Offline})}
 	if c.Host == nil {
 		r.cfg.CacheRoot = c.Cache.Root()
 	}

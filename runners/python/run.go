@@ -124,6 +124,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	unnote := j.procs.Note(j.procs.Main, j.in)
 	ended := j.req.Signals.Pass(j.signal)
 	running := trace.Begin("the program")
+	layingOut := j.layOutMeanwhile(ctx, found)
 	res, left, err := j.procs.Run(ctx, max(j.left, 1), func(ctx context.Context) (*pyodide.Result, error) {
 		run := j.in.Run
 		if j.parked() {
@@ -145,6 +146,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 	})
 	_ = j.procs.Offer(nil) // what is left has no tools; it never fails
 	running()
+	layingOut()
 	ended()
 	unnote()
 	j.uncalled = j.in.Sockets().Uncalled()

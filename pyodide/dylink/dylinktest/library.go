@@ -1,11 +1,21 @@
 // Package dylinktest makes shared libraries, for tests.
 package dylinktest
 
-import "coderunner/pyodide/wasmbin"
+import (
+	"bytes"
+
+	"coderunner/pyodide/wasmbin"
+)
 
 // Library makes a shared library: twice(i32), which calls abs of libc, spin(),
 // which never returns, apply(fn, i32), which calls back, and answer, a datum.
-func Library(undefined ...string) []byte {
+func Library(undefined ...string) []byte { return library(nil, undefined) }
+
+// Split makes the same library with functions that are large enough to be parts, and a larger one.
+func Split() []byte { return library(bytes.Repeat([]byte{wasmbin.OpNop}, 5000), nil) }
+
+// library has each function begin with some instructions.
+func library(begin []byte, undefined []string) []byte {
 	i32 := []wasmbin.ValType{wasmbin.I32}
 	one := wasmbin.FuncType{Params: i32, Results: i32}
 	var b wasmbin.Builder
@@ -18,6 +28,7 @@ func Library(undefined ...string) []byte {
 	}
 	get := func(n uint32) []byte { return wasmbin.AppendOp(nil, wasmbin.OpLocalGet, n) }
 	code := func(parts ...[]byte) (all []byte) {
+		all = append(all, begin...)
 		for _, p := range parts {
 			all = append(all, p...)
 		}
@@ -25,9 +36,12 @@ func Library(undefined ...string) []byte {
 	}
 	call := wasmbin.AppendOp(nil, wasmbin.OpCall, abs)
 	b.Export("twice", wasmbin.KindFunc, b.Func(one, nil, code(get(0), call, get(0), call, []byte{wasmbin.OpI32Add})))
-	b.Export("spin", wasmbin.KindFunc, b.Func(wasmbin.FuncType{}, nil, []byte{wasmbin.OpLoop, 0x40, wasmbin.OpBr, 0, wasmbin.OpEnd}))
+	b.Export("spin", wasmbin.KindFunc, b.Func(wasmbin.FuncType{}, nil, code([]byte{wasmbin.OpLoop, 0x40, wasmbin.OpBr, 0, wasmbin.OpEnd})))
 	apply := code(get(1), get(0), wasmbin.AppendOp(nil, wasmbin.OpCallIndirect, b.Type(one)), []byte{byte(table)})
 	b.Export("apply", wasmbin.KindFunc, b.Func(wasmbin.FuncType{Params: []wasmbin.ValType{wasmbin.I32, wasmbin.I32}, Results: i32}, nil, apply))
+	if begin != nil {
+		b.Export("larger", wasmbin.KindFunc, b.Func(wasmbin.FuncType{}, nil, code(begin)))
+	}
 	// The constructor sets the datum.
 	ctor := code(wasmbin.AppendOp(nil, wasmbin.OpGlobalGet, base), wasmbin.AppendI32Const(nil, 42), []byte{wasmbin.OpI32Store, 2, 8})
 	b.Export("__wasm_call_ctors", wasmbin.KindFunc, b.Func(wasmbin.FuncType{}, nil, ctor))

@@ -1,0 +1,126 @@
+package pyodide_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"coderunner/pyodide"
+	"coderunner/pyodide/codestore"
+	"coderunner/pyodide/dylink/dylinktest"
+	"coderunner/pyodide/pyodidetest"
+	"coderunner/pyodide/wasmbin"
+)
+
+// The module probe loads a library. Programs call its functions, which call others and are
+// called back.
+const (
+	loadsSplit = `
+import ctypes
+lib = ctypes.CDLL('/opt/lib.so')
+F = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+tenfold = F(lambda n: n * 10)
+result = [lib.twice(-4), lib.apply(tenfold, 7), lib.apply(ctypes.cast(lib.twice, F), 9), ctypes.c_int.in_dll(lib, 'answer').value]
+`
+	useSplit = `
+import probe, threading
+threads = [threading.Thread(target=probe.lib.twice, args=(n,)) for n in range(4)]
+for t in threads: t.start()
+for t in threads: t.join()
+probe.result + [probe.lib.twice(3), probe.lib.apply(probe.tenfold, 1)]
+`
+)
+
+// TestSplitLibrary has a library compiled by need, in a runtime for one program; a second one
+// finds its parts, and a third the whole library. A snapshot of an interpreter that has loaded
+// the one is restored with the other.
+func TestSplitLibrary(t *testing.T) {
+	ctx := context.Background()
+	large := wasmbin.AppendSection(dylinktest.Split(), wasmbin.SecCustom, wasmbin.AppendName(nil, t.Name()+time.Now().String()), make([]byte, 256<<10))
+	mounts := append(tree(loadsSplit), pyodide.Mount{Dir: "/opt", Key: codestore.Digest(large), Tree: fstest.MapFS{"lib.so": {Data: large, Mode: 0o444}}})
+	if err := pyodidetest.Runtime(t).LayOutLibrary(ctx, large); !errors.Is(err, pyodide.ErrNotPrepared) {
+		t.Errorf("%v, want %v", err, pyodide.ErrNotPrepared)
+	}
+	for round, later := range []bool{true, true, false} {
+		rt, err := pyodidetest.Open(t, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if later {
+			rt.Later()
+		}
+		frozen, err := rt.Snapshot(ctx, []string{"probe"}, mounts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The first of these finds a library that nobody has loaded, the others one with parts.
+		for range 2 {
+			in, err := rt.New(ctx, pyodide.Options{From: frozen})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := in.Run(ctx, pyodide.Program{Code: useSplit})
+			if err != nil || res.Value == nil || res.Value.Repr != "[8, 70, 18, 42, 6, 10]" {
+				t.Errorf("round %d: %+v, %v", round, res, err)
+			}
+			if err := in.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		loaded, all, compiled := rt.LoadedParts(large)
+		if later != (all > 0) || later && (loaded == 0 || loaded == all) || compiled != (round == 0) {
+			t.Errorf("round %d: %d of %d parts loaded, compiled: %v", round, loaded, all, compiled)
+		}
+		layout, err := rt.LibraryLayout(ctx, large)
+		if err != nil || layout.Later != (later && codestore.LaysOut) || !layout.Whole() {
+			t.Errorf("round %d: %+v, %v", round, layout, err)
+		}
+		if round == 1 {
+			in, err := rt.New(ctx, pyodide.Options{From: frozen})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := in.Run(ctx, pyodide.Program{Code: "import probe; probe.lib.spin()", Timeout: time.Second / 2})
+			if err != nil || res.Ended != pyodide.Stopped {
+				t.Errorf("a loop in a part: %+v, %v", res, err)
+			}
+			if err := errors.Join(in.Close(), rt.LayOutLibrary(ctx, large)); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := errors.Join(frozen.Close(), rt.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestBrokenPart wants a program to go on until it calls a function that cannot be compiled.
+func TestBrokenPart(t *testing.T) {
+	ctx := context.Background()
+	loop, invalid := []byte{wasmbin.OpLoop, 0x40, wasmbin.OpBr, 0}, []byte{wasmbin.OpLoop, 0x40, wasmbin.OpI32Eqz, wasmbin.OpDrop}
+	broken := wasmbin.AppendSection(bytes.Replace(dylinktest.Split(), loop, invalid, 1), wasmbin.SecCustom, wasmbin.AppendName(nil, t.Name()), make([]byte, 256<<10))
+	rt, err := pyodidetest.Open(t, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt.Later()
+	var printed strings.Builder
+	in, err := rt.New(ctx, pyodide.Options{Stdout: &printed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Mount("/opt", fstest.MapFS{"lib.so": {Data: broken, Mode: 0o444}}); err != nil {
+		t.Fatal(err)
+	}
+	res, err := in.Run(ctx, pyodide.Program{Code: "import ctypes; lib = ctypes.CDLL('/opt/lib.so')\nprint(lib.twice(4), flush=True)\ntry: lib.spin()\nfinally: print('went on')"})
+	if err != nil || res.Ended != pyodide.Died || !strings.Contains(res.Cause.Error(), "compile a part") || printed.String() != "8\n" {
+		t.Errorf("%+v, %v, %q", res, err, printed.String())
+	}
+	if err := errors.Join(in.Close(), rt.Close()); err != nil {
+		t.Error(err)
+	}
+}
