@@ -113,6 +113,7 @@ type Linker struct {
 	modules   map[string]api.Module
 	slots     slots
 	glue      []api.Module
+	parts     map[part]api.Module
 	loading   bool
 	starting  *library // is being instantiated
 	instances int      // of libraries, ever made
@@ -210,6 +211,9 @@ func (l *Linker) Close() error {
 	l.closed = true
 	var errs []error
 	ctx := context.Background()
+	for _, m := range l.parts {
+		errs = append(errs, m.Close(ctx))
+	}
 	for i := len(l.glue) - 1; i >= 0; i-- {
 		errs = append(errs, l.glue[i].Close(ctx))
 	}

@@ -7,6 +7,12 @@ import (
 	"github.com/tetratelabs/wazero/api"
 )
 
+// part is one of a split library.
+type part struct {
+	of *library
+	n  uint32
+}
+
 // LoadPart instantiates a part of the split library whose instance the caller is. A part
 // imports what the library does, and from the library's instance as the module primary. It has
 // no start function and no names, and is not part of the linker's state: another instance of
@@ -21,8 +27,9 @@ func (l *Linker) LoadPart(ctx context.Context, caller api.Module, primary string
 	if d == nil || d.Parts == nil {
 		return fmt.Errorf("no library here has parts")
 	}
-	if len(l.glue) >= maxGlue {
-		return fmt.Errorf("%s: too many libraries and C functions", d.path)
+	id := part{d, n}
+	if l.parts[id] != nil {
+		return fmt.Errorf("%s: part %d is there", d.path, n)
 	}
 	code, err := d.Parts.Part(ctx, n)
 	if err != nil {
@@ -32,6 +39,9 @@ func (l *Linker) LoadPart(ctx context.Context, caller api.Module, primary string
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.path, err)
 	}
-	l.glue = append(l.glue, m)
+	if l.parts == nil {
+		l.parts = map[part]api.Module{}
+	}
+	l.parts[id] = m
 	return nil
 }
