@@ -315,38 +315,6 @@ func (p *Pool) gone(w *worker) (idle bool) {
 	return len(w.runs) == 0
 }
 
-// noteMemory notes how many bytes a worker has.
-func (p *Pool) noteMemory(w *worker, has int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	w.has = has
-	for s := range w.runs {
-		s.peak = max(s.peak, has-s.before)
-	}
-}
-
-// room returns how many bytes more a worker may have, and whether it is to be watched: while
-// it runs anything, and until what its runs had has come back. It is retired if that does not.
-func (p *Pool) room(w *worker) (bytes int64, busy bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	bytes = ownMemory + w.overrun - w.has
-	for s := range w.runs {
-		bytes += s.req.Limits.Memory
-	}
-	switch {
-	case len(w.runs) > 0:
-		return bytes, true
-	case w.has <= ownMemory+idleRoom:
-		return 0, false
-	case time.Since(w.idle) < returning:
-		return idleRoom, true
-	}
-	w.retired = true
-	w.end("retired")
-	return 0, false
-}
-
 func (o *Options) settings() settings {
 	s := settings{
 		Permissions: o.Policy.Args, Env: o.Env, CacheRoot: o.Cache.Root(), Refusal: o.Local.Refusal(o.Policy),

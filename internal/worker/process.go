@@ -211,44 +211,6 @@ func (w *worker) remove() {
 	}
 }
 
-// The memory of a worker is looked at before it can have filled the room that is left, but
-// no less often than every watchInterval.
-const (
-	watchInterval = 50 * time.Millisecond
-	fillRate      = 4 << 20 // bytes a millisecond: two processors that write to new pages
-)
-
-// nextLook returns after what time a worker's memory is looked at again.
-func nextLook(room int64) time.Duration {
-	return min(max(time.Duration(room/fillRate)*time.Millisecond, time.Millisecond), watchInterval)
-}
-
-// watch ends the process when its memory or its threads exceed what its runs may have.
-func (w *worker) watch() {
-	for {
-		select {
-		case <-w.died:
-			return
-		case <-w.busy:
-		}
-		room, busy := w.p.room(w)
-		for look := time.NewTimer(nextLook(room)); busy; look.Reset(nextLook(room)) {
-			select {
-			case <-w.died:
-			case <-look.C:
-			}
-			w.p.noteMemory(w, w.proc.Resident())
-			if room, busy = w.p.room(w); busy && (room < 0 || w.proc.Threads() > process.MaxThreads) {
-				w.end(memoryReason)
-				busy = false
-			}
-		}
-	}
-}
-
-// memoryReason is the reason of a worker that had too much memory.
-const memoryReason = "memory"
-
 // tail keeps the last lines that a worker writes to standard error.
 type tail struct {
 	mu    sync.Mutex
