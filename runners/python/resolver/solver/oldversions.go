@@ -10,6 +10,13 @@ import (
 	"coderunner/runners/python/requirement"
 )
 
+const (
+	// What stands in for the newest version, for want of anything that fits, may be
+	// this much older, and what another project needs this much.
+	maxAge       = 730 * 24 * time.Hour
+	maxAgeNeeded = 5 * 365 * 24 * time.Hour
+)
+
 // refuseOld returns an error if, for want of something that fits, a version of another
 // age would stand for a project that was asked for, or for one that it needs. If the
 // search has failed, what the newest lacks is the reason, not what the old one does.

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"coderunner/internal/order"
 	"coderunner/runners/python/requirement"
@@ -88,11 +87,6 @@ type search struct {
 const (
 	maxWalks    = 60 // of one attempt
 	maxAttempts = 30
-
-	// What stands in for the newest version, for want of anything that fits, may be
-	// this much older, and what another project needs this much.
-	maxAge       = 730 * 24 * time.Hour
-	maxAgeNeeded = 5 * 365 * 24 * time.Hour
 )
 
 // solve searches. After it, walked has the answer.
