@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -262,6 +263,18 @@ func warmed(t *testing.T, set settings) (*server, *census) {
 				t.Fatalf("%v\n%s", err, s.logs())
 			}
 		}
+	}
+	// As many lines to a worker stay as there are processors: each is used once.
+	var answers []<-chan message
+	for range runtime.GOMAXPROCS(0) {
+		_, answer, err := s.send("tools/call", callOf(arguments{Language: python, Code: "import time\ntime.sleep(0.5)"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers = append(answers, answer)
+	}
+	for _, answer := range answers {
+		<-answer
 	}
 	// What prepares the runtimes in the background ends.
 	var before census

@@ -112,8 +112,9 @@ func (in *Instance) start(ctx context.Context) error {
 		in.Orders.Close()
 		return err
 	}
-	in.Process.Report = report
-	stop := context.AfterFunc(ctx, func() { in.Process.Kill(process.StopContext) })
+	p := in.Process // what is nil below must not be for whoever cancels then
+	p.Report = report
+	stop := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stop()
 	if err := in.configure(); err != nil {
 		in.Process.Kill("not ready")
