@@ -104,6 +104,18 @@ func valueTypes(letters string) []api.ValueType {
 	return types
 }
 
+// Letters returns types as a row's Sig has them.
+func Letters[T ~byte](types []T) (list string) {
+	for _, t := range types {
+		for l, is := range letterTypes {
+			if is == api.ValueType(t) {
+				list += string(l)
+			}
+		}
+	}
+	return list
+}
+
 // checkSig reports whether s is well formed.
 func checkSig(s string) error {
 	in, out, ok := strings.Cut(s, ":")

@@ -26,10 +26,9 @@ type builder struct {
 // built is what building has come to.
 type built struct {
 	engine.End
-	said []byte // on standard error
-	made []byte // nil: nothing, or it is where the tools have written it
-
-	digest string // of made, if what was built is remembered
+	said   []byte // on standard error
+	made   []byte // nil: nothing, or it is where the tools have written it
+	digest string // of made, after remembered
 }
 
 // scratch is what the names of the builder's own files begin with.
@@ -157,9 +156,8 @@ func (b *builder) tool(ctx context.Context, args []string) (engine.End, error) {
 	return in.End(err), nil
 }
 
-// variables returns those of the environment that the tools are told, and one that has the linker
-// return when it is done. It would leave by proc_exit, a panic here, for which wazero describes each
-// function of the module: 25 ms, and 22 MB that stay.
+// variables returns those of the environment that the tools are told, and one by which the linker
+// returns at its end: for proc_exit, a panic, wazero describes each function (25 ms, and 22 MB stay).
 func (b *builder) variables() []string {
 	list := []string{"LLD_IN_TEST=1"}
 	for _, v := range b.env {

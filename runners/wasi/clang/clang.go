@@ -122,10 +122,7 @@ func (b *builder) program(ctx context.Context) int {
 		return r.Code
 	}
 	b.Report.Note = warnings(r.said)
-	if r.digest == "" {
-		r.digest = engine.Digest(r.made)
-	}
-	code, err := b.Engine.UseKnown(ctx, r.made, r.digest)
+	code, err := b.Engine.Use(ctx, r.made, r.digest)
 	if bad := engine.IsBad(err); bad != "" {
 		fmt.Fprintf(b.Stderr(ctx), "%s: %v\n", args[0], err)
 		b.Report.Error = &runners.Error{Type: compileError, Message: bad, Shown: true}

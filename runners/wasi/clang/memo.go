@@ -13,7 +13,7 @@ import (
 
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/recent"
-	"coderunner/runners/wasi/engine"
+	"coderunner/runners"
 )
 
 // kept is what was built of a command line, with the state of each file that the tools have
@@ -60,8 +60,11 @@ func (b *builder) remembered(ctx context.Context, key string, build func() (*bui
 			attempt()
 		}
 	}
+	if r != nil {
+		r.digest = runners.SHA256(r.made)
+	}
 	if k.Files != nil {
-		k.digest = engine.Digest(k.Made)
+		k.digest = r.digest
 		memo.Put(key, k)
 	}
 	return r, failure

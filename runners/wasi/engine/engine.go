@@ -197,19 +197,11 @@ func (m *Module) table(imports *wasmbin.Module) hostfn.Table {
 		}
 		text, f := cmp.Or(m.Absent, fmt.Sprintf("there is no %s.%s here", im.Module, im.Name)), imports.FuncType(im.Index)
 		t = append(t, hostfn.Row{
-			Module: im.Module, Name: im.Name, Sig: letters(f.Params) + ":" + letters(f.Results), Args: strings.Repeat("arg ", len(f.Params)),
+			Module: im.Module, Name: im.Name, Sig: hostfn.Letters(f.Params) + ":" + hostfn.Letters(f.Results), Args: strings.Repeat("arg ", len(f.Params)),
 			Source: m.File, Support: hostfn.Absent, Note: text, Fn: func(context.Context, []uint64) { panic(&Unsupported{text}) },
 		})
 	}
 	return t
-}
-
-// letters returns types as a row of a table has them.
-func letters(types []wasmbin.ValType) (list string) {
-	for _, t := range types {
-		list += map[wasmbin.ValType]string{wasmbin.I32: "i", wasmbin.I64: "j", wasmbin.F32: "f", wasmbin.F64: "d"}[t]
-	}
-	return list
 }
 
 // stored returns the files of the compiled module.

@@ -44,17 +44,8 @@ type own struct {
 	wait     sync.WaitGroup            // for what is building
 }
 
-// Use returns a module that a program brings, ready to run. It is freed when nobody has it any
-// more.
-func (e *Engine) Use(ctx context.Context, wasm []byte) (*Code, error) {
-	return e.UseKnown(ctx, wasm, Digest(wasm))
-}
-
-// Digest returns the digest of a module, which for one of C++ takes as long as to run it.
-func Digest(wasm []byte) string { return codestore.Digest(wasm) }
-
-// UseKnown is Use with the module's digest.
-func (e *Engine) UseKnown(ctx context.Context, wasm []byte, digest string) (*Code, error) {
+// Use returns a module that a program brings, by its digest, ready to run until nobody has it.
+func (e *Engine) Use(ctx context.Context, wasm []byte, digest string) (*Code, error) {
 	o, err := e.ownModules(ctx)
 	if err != nil {
 		return nil, err

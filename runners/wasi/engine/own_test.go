@@ -8,6 +8,7 @@ import (
 	"coderunner/cache"
 	"coderunner/internal/fetch"
 	"coderunner/pyodide/wasmbin"
+	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
 )
 
@@ -30,7 +31,7 @@ func TestCompiledElsewhere(t *testing.T) {
 	}})
 	defer e.Close()
 	for i, want := range []bool{false, true, true} {
-		_, err := e.Use(context.WithValue(t.Context(), run{}, i), wasm)
+		_, err := e.Use(context.WithValue(t.Context(), run{}, i), wasm, runners.SHA256(wasm))
 		if (err == nil) != want {
 			t.Fatalf("%d: %v", i, err)
 		}
@@ -64,10 +65,10 @@ func TestKept(t *testing.T) {
 			config.Fetch = nil
 		}
 		e := engine.New(config)
-		if _, err := e.Use(t.Context(), wasm); err != nil || compiled != want {
+		if _, err := e.Use(t.Context(), wasm, runners.SHA256(wasm)); err != nil || compiled != want {
 			t.Errorf("%v, compiled %d times, want %d", err, compiled, want)
 		}
-		if _, err := e.Use(t.Context(), []byte("\x00asm\x01\x00\x00\x00\xff")); engine.IsBad(err) == "" {
+		if _, err := e.Use(t.Context(), []byte("\x00asm\x01\x00\x00\x00\xff"), "bad"); engine.IsBad(err) == "" {
 			t.Errorf("a damaged module: %v", err)
 		}
 		if err := e.Close(); err != nil {

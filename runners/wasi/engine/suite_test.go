@@ -15,6 +15,7 @@ import (
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/internal/machine/memfs"
+	"coderunner/runners"
 	"coderunner/runners/wasi/engine"
 )
 
@@ -110,7 +111,7 @@ func runModule(t *testing.T, e *engine.Engine, wasm []byte, root string, args []
 		t.Fatal(err)
 	}
 	s, err := p.Run(t.Context(), func(ctx context.Context, p *kernel.Process) int {
-		code, err := e.Use(ctx, wasm)
+		code, err := e.Use(ctx, wasm, runners.SHA256(wasm))
 		if err != nil {
 			t.Error(err)
 			return 1

@@ -55,8 +55,7 @@ type Language struct {
 	// by itself; nil: nothing.
 	Explain func(o *runners.Outcome, fsys *memfs.FS, r *Report)
 
-	// Imports are modules of Python's library that the command imports, where it is a program of
-	// Python's.
+	// Imports are modules of Python's library that a command imports which is Python's.
 	Imports []string
 
 	// Starts reports that its programs start processes, by [MakeStarter]'s file.

@@ -20,7 +20,7 @@ const magic = "\x00asm"
 var Language = guest.Language{
 	Name: runners.WASM, Version: "WASI preview 1", File: "main.wasm", Commands: []string{"wasm"}, Formats: []string{magic},
 	Data: decode, Run: run,
-	Ready: func(ctx context.Context, e *engine.Engine, wasm []byte) { _, _ = e.Use(ctx, wasm) },
+	Ready: func(ctx context.Context, e *engine.Engine, b []byte) { _, _ = e.Use(ctx, b, runners.SHA256(b)) },
 }
 
 // decode returns a module of base64.
@@ -47,7 +47,7 @@ func run(ctx context.Context, c *guest.Call) int {
 	wasm, err := guest.Read(ctx, c.Process, c.Args[0], engine.MaxOwn+1)
 	var code *engine.Code
 	if err == nil {
-		code, err = c.Engine.Use(ctx, wasm)
+		code, err = c.Engine.Use(ctx, wasm, runners.SHA256(wasm))
 	}
 	if err != nil {
 		if ctx.Err() != nil {

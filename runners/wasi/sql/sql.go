@@ -21,8 +21,7 @@ const (
 
 // Language is the row.
 var Language = guest.Language{
-	Name: runners.SQL, Version: "SQLite", File: "main.sql", Commands: []string{"sqlite3"}, Args: args, Explain: explain, InFiles: true,
-	Imports: []string{"_coderunner_sqlite"},
+	Name: runners.SQL, Version: "SQLite", File: "main.sql", Commands: []string{"sqlite3"}, Args: args, Explain: explain, InFiles: true, Imports: []string{"_coderunner_sqlite"},
 }
 
 func args(file string, _ []string, session bool) []string {
