@@ -137,21 +137,28 @@ func (e *executor) random(r *rand.Rand, s *sample) (p processor) {
 	return p
 }
 
-// TestEffects executes instructions with random registers: what one does not write
-// stays, and what it does not read is of no influence. It runs in a process of its
-// own, which a wrong encoding would end.
-func TestEffects(t *testing.T) {
+// inProcess reports whether a test that executes instructions runs in a process of its own,
+// which a wrong encoding would end. Otherwise it has run there.
+func inProcess(t *testing.T) bool {
 	const child = "RELAYOUT_EXECUTE"
-	if os.Getenv(child) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestEffects$", "-test.v")
-		cmd.Env = append(os.Environ(), child+"=1")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if os.Getenv(child) != "" {
+		runtime.LockOSThread()
+		return true
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), child+"=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// TestEffects executes instructions with random registers: what one does not write
+// stays, and what it does not read is of no influence.
+func TestEffects(t *testing.T) {
+	if !inProcess(t) {
 		return
 	}
-	runtime.LockOSThread()
 	r := rand.New(rand.NewPCG(5, 6))
 	e := newExecutor(t)
 	all := samples(t, r, 30)

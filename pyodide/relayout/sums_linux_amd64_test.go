@@ -2,26 +2,14 @@ package relayout
 
 import (
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"runtime"
 	"testing"
 )
 
 // TestSums executes copies with additions to them, and the leas for them, with random registers.
-// It runs in a process of its own, as TestEffects.
 func TestSums(t *testing.T) {
-	const child = "RELAYOUT_SUMS"
-	if os.Getenv(child) == "" {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestSums$", "-test.v")
-		cmd.Env = append(os.Environ(), child+"=1")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Errorf("%v\n%s", err, out)
-		}
+	if !inProcess(t) {
 		return
 	}
-	runtime.LockOSThread()
 	r := rand.New(rand.NewPCG(7, 8))
 	e := newExecutor(t)
 	var moves, adds []sample
