@@ -72,14 +72,12 @@ func (r *compiled) LibraryVersion() (string, error) {
 // prepared returns the paths of the stub library and of its machine code. If the store lacks
 // them they are built, or the error is ErrNotPrepared.
 func (r *compiled) prepared(ctx context.Context, sum, name string, library []byte, build bool) (file, code string, err error) {
-	key, later := libraryKey(sum), false
-	if large(library) || library == nil {
+	key, later := libraryKey(sum), r.config.Later && (large(library) || library == nil)
+	if later {
 		if file, code, err = r.kept(ctx, key); !errors.Is(err, ErrNotPrepared) {
 			return file, code, err
 		}
-		if later = r.config.Later; later {
-			key = firstKey(sum)
-		}
+		key = firstKey(sum)
 	}
 	if !build {
 		return r.kept(ctx, key)
