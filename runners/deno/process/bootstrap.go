@@ -109,9 +109,9 @@ func (s *sorted) add(script []byte) {
 	}
 }
 
-// bootstrap returns the paths of a variant's main module and its text.
-func (f *runDirs) bootstrap(v Variant) (main, text string) {
-	path := filepath.Join(f.Path, bootstrapName(v))
+// bootstrap returns the paths of a bootstrap's main module and its text.
+func (f *runDirs) bootstrap(name string) (main, text string) {
+	path := filepath.Join(f.Path, name)
 	return path + ".js", path + ".txt"
 }
 
@@ -123,7 +123,7 @@ func (f *runDirs) writeBootstrap(v Variant) error {
 	if slices.Contains(f.written, name) {
 		return nil
 	}
-	main, text := f.bootstrap(v)
+	main, text := f.bootstrap(name)
 	module := bytes.Replace(source("load"), []byte("NAME"), []byte(name), 1)
 	if err := errors.Join(os.WriteFile(text, bootstrapText(name), 0o600), os.WriteFile(main, module, 0o600)); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
@@ -136,7 +136,8 @@ func (f *runDirs) writeBootstrap(v Variant) error {
 func (f *runDirs) scripts() []string {
 	all := []string{f.Private()}
 	for _, name := range []string{aloneName, packagesName, sessionName} {
-		all = append(all, filepath.Join(f.Path, name+".js"), filepath.Join(f.Path, name+".txt"))
+		main, text := f.bootstrap(name)
+		all = append(all, main, text)
 	}
 	return all
 }

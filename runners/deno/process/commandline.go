@@ -58,7 +58,7 @@ func (in *Instance) commandLine() []string {
 	}
 	write := []string{f.Work(), f.Temp(), f.Report()}
 	args = append(args, permissionFlags(in.withoutCache(policy), read, write, imports)...)
-	main, _ := in.RunDirs.bootstrap(in.Variant)
+	main, _ := in.RunDirs.bootstrap(bootstrapName(in.Variant))
 	return append(args, main)
 }
 
