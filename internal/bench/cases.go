@@ -13,8 +13,8 @@ const (
 
 func (h *hosts) cases() ([]benchCase, error) {
 	cases := []benchCase{
-		{"stdio/python/1+1", 30, 10, h.calls("python", "1 + 1", "2")},
-		{"stdio/python/hello", 30, 10, h.calls("python", helloPython, hello)},
+		{"stdio/python/1+1", 30, 10, h.beside("1 + 1", "2")},
+		{"stdio/python/hello", 30, 10, h.beside(helloPython, hello)},
 		{"stdio/python/new", 30, 10, h.calls("python", "# + 0", "#")},
 		{"stdio/bash/echo", 30, 10, h.calls("bash", "echo hello", hello)},
 		{"first/python/hello", 10, 1, h.first("python", helloPython, hello)},
@@ -73,9 +73,7 @@ func (h *hosts) cases() ([]benchCase, error) {
 		if strings.HasSuffix(file, ".sh") {
 			c.contenders = append(c.contenders, process("bash", command{path: "bash", env: ownEnv()}, p.want, file))
 		} else if strings.HasSuffix(file, ".py") {
-			_, version, _ := strings.Cut(h.builds[0].version, "pyodide ")
-			version, _, _ = strings.Cut(version, ",")
-			c.contenders = append(c.contenders, process("Pyodide on Deno", h.deno, p.want, "run", "--no-config", "--no-lock", "--allow-all", h.file("pyodide.mjs"), "npm:pyodide@"+version, file), process("python3", command{path: "python3", env: ownEnv()}, p.want, file))
+			c.contenders = append(c.contenders, process("Pyodide on Deno", h.deno, p.want, "run", "--no-config", "--no-lock", "--allow-all", h.file("pyodide.mjs"), h.pyodide(), file), process("python3", command{path: "python3", env: ownEnv()}, p.want, file))
 		} else {
 			c.contenders = append(c.contenders, process("deno run", h.deno, p.want, "run", "--no-config", "--no-lock", file))
 		}

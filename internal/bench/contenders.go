@@ -56,12 +56,17 @@ func (h *hosts) each(open func(ctx context.Context, b build) (*opened, error)) [
 func (h *hosts) served(sample func(ctx context.Context, s *server) (float64, error), env ...string) []contender {
 	return h.each(func(ctx context.Context, b build) (*opened, error) {
 		b.env = append(slices.Clone(b.env), env...)
-		s, err := serve(ctx, b.command)
-		if err != nil {
-			return nil, err
-		}
-		return &opened{cpu: s.cpu, close: s.close, sample: func(ctx context.Context) (float64, error) { return sample(ctx, s) }}, nil
+		return b.command.serve(ctx, sample, "serve")
 	})
+}
+
+// serve starts a server that a sample is taken of.
+func (c command) serve(ctx context.Context, sample func(ctx context.Context, s *server) (float64, error), args ...string) (*opened, error) {
+	s, err := serve(ctx, c, args...)
+	if err != nil {
+		return nil, err
+	}
+	return &opened{cpu: s.cpu, close: s.close, sample: func(ctx context.Context) (float64, error) { return sample(ctx, s) }}, nil
 }
 
 // processes makes a contender of a command of each build.
@@ -98,13 +103,25 @@ func (h *hosts) paced(language, code, want string) []contender {
 
 // calls measures one call. A # in the program is the call's number.
 func (h *hosts) calls(language, code, want string) []contender {
-	return h.served(func(ctx context.Context, s *server) (float64, error) {
+	return h.served(oneCall(language, code, want))
+}
+
+// beside is calls with a server that has one interpreter of Pyodide on Deno for
+// all programs, and nothing that confines them: the least that a call can cost there.
+func (h *hosts) beside(code, want string) []contender {
+	return append(h.calls("python", code, want), contender{name: "one Pyodide on Deno", open: func(ctx context.Context) (*opened, error) {
+		return h.deno.serve(ctx, oneCall("python", code, want), "run", "--no-config", "--no-lock", "--allow-all", h.file("shared.mjs"), h.pyodide())
+	}})
+}
+
+func oneCall(language, code, want string) func(ctx context.Context, s *server) (float64, error) {
+	return func(ctx context.Context, s *server) (float64, error) {
 		s.calls++
 		n := strconv.Itoa(s.calls)
 		began := time.Now()
 		err := s.runCode(ctx, language, strings.ReplaceAll(code, "#", n), strings.ReplaceAll(want, "#", n))
 		return ms(time.Since(began)), err
-	})
+	}
 }
 
 // first measures from the start of a server to the answer of its first call.
@@ -112,7 +129,7 @@ func (h *hosts) first(language, code, want string) []contender {
 	return h.each(func(_ context.Context, b build) (*opened, error) {
 		return &opened{sample: func(ctx context.Context) (float64, error) {
 			began := time.Now()
-			s, err := serve(ctx, b.command)
+			s, err := serve(ctx, b.command, "serve")
 			if err != nil {
 				return 0, err
 			}

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-//go:embed guest/pyodide.mjs testdata/cpu
+//go:embed guest testdata/cpu
 var files embed.FS
 
 type options struct {
@@ -86,21 +86,27 @@ func (h *hosts) open(ctx context.Context, o options, progress io.Writer) error {
 // openDeno takes the Deno that our build runs. It keeps packages, transpiled
 // code and V8's code cache between runs, as a user's would.
 func (h *hosts) openDeno(ctx context.Context, cache string) error {
-	script, err := files.ReadFile("guest/pyodide.mjs")
-	if err == nil {
-		err = h.write("pyodide.mjs", string(script))
-	}
-	if err == nil {
-		err = h.write("where.ts", "console.log(Deno.execPath())")
-	}
-	if err != nil {
-		return err
+	for _, name := range []string{"pyodide.mjs", "shared.mjs", "where.mjs"} {
+		script, err := files.ReadFile("guest/" + name)
+		if err == nil {
+			err = h.write(name, string(script))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	where := h.builds[0].command
 	where.env = append(slices.Clone(where.env), "DENO_PERMISSION_ARGS=--allow-run") // else the path is not told
-	path, err := where.run(ctx, "run", h.file("where.ts"))
+	path, err := where.run(ctx, "run", h.file("where.mjs"))
 	h.deno = command{path: strings.TrimSpace(path), env: append(ownEnv(), "NO_COLOR=1", "DENO_DIR="+cache, "DENO_NO_PACKAGE_JSON=1", "DENO_NO_UPDATE_CHECK=1")}
 	return err
+}
+
+// pyodide names the package of the Pyodide that our build hosts.
+func (h *hosts) pyodide() string {
+	_, version, _ := strings.Cut(h.builds[0].version, "pyodide ")
+	version, _, _ = strings.Cut(version, ",")
+	return "npm:pyodide@" + version
 }
 
 func (h *hosts) write(name, text string) error {

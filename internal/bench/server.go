@@ -16,7 +16,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// server is a coderunner that serves MCP over stdio. Many callers may use it at
+// server is a process that serves MCP over stdio. Many callers may use it at
 // once.
 type server struct {
 	*client.Client
@@ -24,10 +24,10 @@ type server struct {
 	calls int
 }
 
-// serve starts a server and shakes hands. The caller closes it.
-func serve(ctx context.Context, c command) (*server, error) {
+// serve starts a command that serves, and shakes hands. The caller closes it.
+func serve(ctx context.Context, c command, args ...string) (*server, error) {
 	var cmd *exec.Cmd
-	pipes := transport.NewStdioWithOptions(c.path, c.env, []string{"serve"}, transport.WithCommandFunc(
+	pipes := transport.NewStdioWithOptions(c.path, c.env, args, transport.WithCommandFunc(
 		func(_ context.Context, path string, env, args []string) (*exec.Cmd, error) {
 			cmd = exec.Command(path, args...)
 			cmd.Env = env
