@@ -172,8 +172,7 @@ var (
 // Detect returns the language that the text of a program shows, or "" where
 // that is not clear.
 func Detect(code string) Language {
-	code = code[:min(len(code), 16<<10)] // enough to tell
-	code = strings.ReplaceAll(code, "```", "")
+	code = beginning(code)
 	if m := shebang.FindStringSubmatch(code); m != nil {
 		if l := ParseLanguage(m[1]); l != "" {
 			return l
@@ -182,9 +181,7 @@ func Detect(code string) Language {
 	if strings.HasPrefix(strings.TrimSpace(code), "<?php") {
 		return PHP
 	}
-	text := literals.ReplaceAllStringFunc(code, func(s string) string {
-		return s[:1] + strings.Repeat("\n", strings.Count(s, "\n")) + s[:1]
-	})
+	text := withoutLiterals(code)
 	if directive.MatchString(code) && cSign.MatchString(code) {
 		if weigh(text, cppSigns) > 0 {
 			return CPP
@@ -211,6 +208,28 @@ func Detect(code string) Language {
 		return JSX
 	}
 	return JavaScript
+}
+
+// LooksTyped reports whether Detect returns TypeScript or TSX. Of most programs that are not,
+// it looks for the fewest signs.
+func LooksTyped(code string) bool {
+	if !strings.HasPrefix(code, "#!") && weigh(withoutLiterals(beginning(code)), typeSigns) == 0 {
+		return false
+	}
+	l := Detect(code)
+	return l == TypeScript || l == TSX
+}
+
+// beginning returns what of a program is enough to tell, without fences.
+func beginning(code string) string {
+	return strings.ReplaceAll(code[:min(len(code), 16<<10)], "```", "")
+}
+
+// withoutLiterals returns the text with nothing but lines in its strings.
+func withoutLiterals(code string) string {
+	return literals.ReplaceAllStringFunc(code, func(s string) string {
+		return s[:1] + strings.Repeat("\n", strings.Count(s, "\n")) + s[:1]
+	})
 }
 
 // weigh returns how much evidence the text has.

@@ -35,7 +35,7 @@ const BasePrefix = "coderunner-deno-"
 //	    ├── tmp/     TMPDIR
 //	    ├── gen/     compiled TypeScript
 //	    ├── code/    Deno's databases, if the run has packages
-//	    ├── program  the program's file between runs, empty
+//	    ├── program  the program's file between runs, an empty line
 //	    ├── report   a pipe: what the bootstrap reports
 //	    ├── audit    what packages touch while they are loaded on trial
 //	    ├── tools    a pipe: answers to what a program asks of its tools
@@ -237,7 +237,14 @@ func (f *RunDir) setAside() error {
 	if err := unchanged(name, f.program); err != nil {
 		return err
 	}
-	return errors.Join(os.Truncate(name, 0), os.Rename(name, f.spare()))
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	// Of an empty file, ext4 would write the next text to the disk at once, and 2 ms later here
+	// wait for it.
+	_, err = file.WriteString("\n")
+	return errors.Join(err, file.Truncate(1), file.Close(), os.Rename(name, f.spare()))
 }
 
 // unchanged returns nil if there is still the file at a path that was found there.
@@ -287,7 +294,7 @@ func (f *RunDir) Write(main, source string, files []runners.File) error {
 
 // fill writes the program into the file of the run before, and moves that to its place.
 func (f *RunDir) fill(main, source string) error {
-	if f.program == nil || filepath.Base(main) != main {
+	if f.program == nil || source == "" || filepath.Base(main) != main {
 		return fs.ErrNotExist
 	}
 	root, err := os.OpenRoot(f.Path)
