@@ -95,7 +95,10 @@ func (in *Instance) start(ctx context.Context) error {
 	if arranging(); err != nil {
 		return err
 	}
-	report, err := in.Dir.openReport()
+	report, err := process.MakePipe(in.Dir.Report())
+	if err == nil {
+		in.Dir.report, err = os.Lstat(in.Dir.Report())
+	}
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"syscall"
 
 	"coderunner/internal/procdir"
-	"coderunner/internal/process"
 	"coderunner/internal/project"
 	"coderunner/runners"
 )
@@ -146,18 +145,6 @@ func (f *runDirs) Take() (*RunDir, error) {
 		return nil, err
 	}
 	return d, nil
-}
-
-// openReport opens the pipe of the report.
-func (f *RunDir) openReport() (*process.Output, error) {
-	if f.report != nil {
-		return process.OpenPipeAgain(f.Report())
-	}
-	report, err := process.MakePipe(f.Report())
-	if err == nil {
-		f.report, err = os.Lstat(f.Report())
-	}
-	return report, err
 }
 
 func (f *RunDir) make() error {
