@@ -172,7 +172,8 @@ var (
 // Detect returns the language that the text of a program shows, or "" where
 // that is not clear.
 func Detect(code string) Language {
-	code = beginning(code)
+	code = code[:min(len(code), 16<<10)] // enough to tell
+	code = strings.ReplaceAll(code, "```", "")
 	if m := shebang.FindStringSubmatch(code); m != nil {
 		if l := ParseLanguage(m[1]); l != "" {
 			return l
@@ -213,16 +214,12 @@ func Detect(code string) Language {
 // LooksTyped reports whether Detect returns TypeScript or TSX. Of most programs that are not,
 // it looks for the fewest signs.
 func LooksTyped(code string) bool {
-	if !strings.HasPrefix(code, "#!") && weigh(withoutLiterals(beginning(code)), typeSigns) == 0 {
+	text := withoutLiterals(strings.ReplaceAll(code[:min(len(code), 16<<10)], "```", ""))
+	if !strings.HasPrefix(code, "#!") && weigh(text, typeSigns) == 0 {
 		return false
 	}
 	l := Detect(code)
 	return l == TypeScript || l == TSX
-}
-
-// beginning returns what of a program is enough to tell, without fences.
-func beginning(code string) string {
-	return strings.ReplaceAll(code[:min(len(code), 16<<10)], "```", "")
 }
 
 // withoutLiterals returns the text with nothing but lines in its strings.

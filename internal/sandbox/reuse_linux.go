@@ -3,10 +3,8 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,73 +12,63 @@ import (
 // A namespace is a network of its own that a process had who has ended, for another one. The
 // kernel takes 0.7 ms of processor time to make one, and as much to take it down.
 type namespace struct {
-	files   []*os.File // of the user and the network namespace
-	traffic *os.File   // what has passed through its interfaces: /proc/PID/net/dev
-	before  string     // traffic when it was made
+	files  []*os.File // of the user and the network namespace, and of what has passed through its interfaces
+	before string     // what had passed when it was made
 }
 
 // maxSpare bounds the namespaces that wait for a process.
 const maxSpare = 16
 
-var spare struct {
-	sync.Mutex
-	namespaces []*namespace
-}
+var spare = make(chan *namespace, maxSpare)
 
 // takeNamespace returns a namespace that no process is in, or nil.
 func takeNamespace() *namespace {
-	spare.Lock()
-	defer spare.Unlock()
-	n := len(spare.namespaces) - 1
-	if n < 0 {
+	select {
+	case n := <-spare:
+		return n
+	default:
 		return nil
 	}
-	defer func() { spare.namespaces = spare.namespaces[:n] }()
-	return spare.namespaces[n]
 }
 
-// openNamespace returns the one that a stopped process has made.
-func openNamespace(pid int) (*namespace, error) {
+// openNamespace returns the one that a stopped process has made, or nil.
+func openNamespace(pid int) *namespace {
 	n := &namespace{}
-	var failed error
 	for _, name := range []string{"ns/user", "ns/net", "net/dev"} {
 		f, err := os.Open(fmt.Sprintf("/proc/%d/%s", pid, name))
-		n.files, failed = append(n.files, f), errors.Join(failed, err)
-	}
-	if n.files, n.traffic = n.files[:2], n.files[2]; failed != nil {
-		n.close()
-		return nil, failed
+		if err != nil {
+			n.close()
+			return nil
+		}
+		n.files = append(n.files, f)
 	}
 	n.before = n.passed()
-	return n, nil
+	return n
 }
 
 // passed returns what has passed through the interfaces so far.
 func (n *namespace) passed() string {
 	text := make([]byte, 4<<10) // two lines of names and one for lo
-	k, _ := n.traffic.ReadAt(text, 0)
+	k, _ := n.files[2].ReadAt(text, 0)
 	return string(text[:k])
 }
 
 // giveBack keeps the namespace for another process if those that were in it, which have ended,
 // have sent nothing: then there is nothing of their sockets, which end with them.
 func (n *namespace) giveBack() {
-	if n == nil {
-		return
+	if n.before != "" && n.passed() == n.before {
+		select {
+		case spare <- n:
+			return
+		default:
+		}
 	}
-	unused := n.before != "" && n.passed() == n.before
-	spare.Lock()
-	defer spare.Unlock()
-	if unused && len(spare.namespaces) < maxSpare {
-		spare.namespaces = append(spare.namespaces, n)
-	} else {
-		n.close()
-	}
+	n.close()
 }
 
 func (n *namespace) close() {
-	for _, f := range append(n.files, n.traffic) {
-		f.Close() // a nil file returns an error, ignored
+	for _, f := range n.files {
+		f.Close()
 	}
 }
 

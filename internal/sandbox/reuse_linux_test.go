@@ -71,10 +71,7 @@ func alone(t *testing.T, script string) (names string, leave func()) {
 func awaitSpare(t *testing.T) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); time.Now().Before(until); runtime.Gosched() {
-		spare.Lock()
-		n := len(spare.namespaces)
-		spare.Unlock()
-		if n > 0 {
+		if len(spare) > 0 {
 			return
 		}
 	}
@@ -124,7 +121,7 @@ func TestUsedNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &namespace{traffic: traffic, before: "lo: 0"}
+	n := &namespace{files: []*os.File{traffic, traffic, traffic}, before: "lo: 0"}
 	if _, err := traffic.WriteString("lo: 1"); err != nil {
 		t.Fatal(err)
 	}

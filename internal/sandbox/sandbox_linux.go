@@ -87,8 +87,11 @@ func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File)
 		result <- err
 		if err == nil {
 			<-end
+		}
+		switch {
+		case own != nil && err == nil:
 			own.giveBack()
-		} else if own != nil {
+		case own != nil:
 			own.close()
 		}
 	})
@@ -97,7 +100,7 @@ func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File)
 		case pid := <-made:
 			err := identify(pid)
 			if err == nil && !s.Network {
-				own, _ = openNamespace(pid) // the next process makes one
+				own = openNamespace(pid) // the next process makes one
 			}
 			identified <- err
 		case err := <-result:
@@ -124,7 +127,7 @@ func startHere(s Spec, own *namespace, start func(trace bool, files []*os.File) 
 	}
 	var files []*os.File
 	if own != nil {
-		files = own.files
+		files = own.files[:2]
 	}
 	pid, err := start(trace, files)
 	if err != nil || !trace {

@@ -96,9 +96,7 @@ func (in *Instance) start(ctx context.Context) error {
 		return err
 	}
 	report, err := process.MakePipe(in.Dir.Report())
-	if err == nil {
-		in.Dir.report, err = os.Lstat(in.Dir.Report())
-	}
+	in.Dir.stay[in.Dir.Report()], _ = os.Lstat(in.Dir.Report())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,10 +99,10 @@ type RunDir struct {
 	packages bool           // and has links to packages
 	Placed   project.Placed // in work
 
-	// The pipe of the report and the program's file stay for later runs. For each file that is
-	// made, ext4 looks through those deleted in the minutes before, which took 0.8 ms.
-	report, program fs.FileInfo // nil: there is none
-	main            string      // the program's file in work, "" if it is not there
+	// The pipe of the report and the program's file, by path, stay for later runs. For each file
+	// that is made, ext4 looks through those deleted in the minutes before, which took 0.8 ms.
+	stay map[string]fs.FileInfo
+	main string // the program's file in work, "" if it is not there
 }
 
 func (f *RunDir) Work() string    { return filepath.Join(f.Path, "work") }
@@ -133,7 +134,7 @@ func (f *runDirs) Take() (*RunDir, error) {
 	if n := len(f.free); n > 0 {
 		d, f.free = f.free[n-1], f.free[:n-1]
 	} else {
-		d = &RunDir{of: f, Path: filepath.Join(f.Path, "r"+strconv.Itoa(f.Next))}
+		d = &RunDir{of: f, Path: filepath.Join(f.Path, "r"+strconv.Itoa(f.Next)), stay: map[string]fs.FileInfo{}}
 		f.Next++
 	}
 	f.mu.Unlock()
@@ -168,10 +169,11 @@ func (f *RunDir) make() error {
 // The name of a directory that cannot be removed is not reused.
 func (f *RunDir) GiveBack(keep, files bool) error {
 	if !files {
-		f.report, f.program = nil, nil
+		clear(f.stay)
 	}
 	if !keep || f.empty() != nil {
-		f.made, f.report, f.program = nil, nil, nil
+		f.made = nil
+		clear(f.stay)
 		if err := procdir.RemoveAll(f.Path); err != nil {
 			return fmt.Errorf("remove the working directory: %w", err)
 		}
@@ -193,19 +195,17 @@ func (f *RunDir) empty() error {
 	}
 	stay := f.Dirs()
 	for i, dir := range stay {
-		if err := unchanged(dir, f.made[i]); err != nil {
-			return err
+		if !unchanged(dir, f.made[i]) {
+			return ErrReplaced
 		}
 	}
-	if unchanged(f.Report(), f.report) == nil {
-		stay = append(stay, f.Report())
-	} else {
-		f.report = nil
-	}
-	if f.setAside() == nil {
-		stay = append(stay, f.spare())
-	} else {
-		f.program = nil
+	f.setAside()
+	for name, was := range f.stay {
+		if unchanged(name, was) {
+			stay = append(stay, name)
+		} else {
+			delete(f.stay, name)
+		}
 	}
 	for _, dir := range f.Dirs() {
 		if err := emptyDir(dir, stay); err != nil {
@@ -215,32 +215,30 @@ func (f *RunDir) empty() error {
 	return nil
 }
 
-// setAside has the program's file stay for the next run, without its text.
-func (f *RunDir) setAside() error {
+// setAside moves the program's file to where it stays, without its text. Of an empty file ext4
+// would write the next text to the disk at once, and 2 ms later here wait for it.
+func (f *RunDir) setAside() {
 	name := f.spare()
 	if f.main != "" {
 		name, f.main = filepath.Join(f.Work(), f.main), ""
 	}
-	if err := unchanged(name, f.program); err != nil {
-		return err
+	if !unchanged(name, f.stay[f.spare()]) {
+		return
 	}
 	file, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = file.WriteString("\n")
+		err = errors.Join(err, file.Truncate(1), file.Close(), os.Rename(name, f.spare()))
 	}
-	// Of an empty file, ext4 would write the next text to the disk at once, and 2 ms later here
-	// wait for it.
-	_, err = file.WriteString("\n")
-	return errors.Join(err, file.Truncate(1), file.Close(), os.Rename(name, f.spare()))
+	if err != nil {
+		delete(f.stay, f.spare())
+	}
 }
 
-// unchanged returns nil if there is still the file at a path that was found there.
-func unchanged(name string, was fs.FileInfo) error {
+// unchanged reports whether the file at a path is still one that was found there.
+func unchanged(name string, was fs.FileInfo) bool {
 	info, err := os.Lstat(name)
-	if err == nil && (was == nil || !os.SameFile(info, was) || info.Mode() != was.Mode()) {
-		err = ErrReplaced
-	}
-	return err
+	return err == nil && was != nil && os.SameFile(info, was) && info.Mode() == was.Mode()
 }
 
 // emptyDir removes the entries of a directory, except some.
@@ -267,21 +265,19 @@ func (f *RunDir) Write(main, source string, files []runners.File) error {
 		return ErrReplaced
 	}
 	defer root.Close()
-	if f.main == "" && f.fill(main, source) == nil {
-		f.main = main
-		return runners.Directory{Root: root}.Write(files...)
+	if f.main != "" || f.fill(main, source) != nil {
+		files = append([]runners.File{{Path: main, Data: []byte(source)}}, files...)
 	}
-	err := runners.Directory{Root: root}.Write(append([]runners.File{{Path: main, Data: []byte(source)}}, files...)...)
-	f.main, f.program = "", nil
-	if info, lerr := root.Lstat(main); lerr == nil && filepath.Base(main) == main {
-		f.main, f.program = main, info
-	}
+	f.main = main
+	err := runners.Directory{Root: root}.Write(files...)
+	f.stay[f.spare()], _ = root.Lstat(main)
 	return err
 }
 
 // fill writes the program into the file of the run before, and moves that to its place.
 func (f *RunDir) fill(main, source string) error {
-	if f.program == nil || source == "" || filepath.Base(main) != main {
+	program := f.stay[f.spare()]
+	if program == nil || source == "" || filepath.Base(main) != main {
 		return fs.ErrNotExist
 	}
 	root, err := os.OpenRoot(f.Path)
@@ -294,14 +290,11 @@ func (f *RunDir) fill(main, source string) error {
 		return err
 	}
 	info, err := file.Stat()
-	if err == nil && !os.SameFile(info, f.program) {
-		err = ErrReplaced
-	}
-	if err == nil {
+	if err == nil && os.SameFile(info, program) {
 		_, err = file.WriteString(source)
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return err
+	if err = errors.Join(err, file.Close()); err != nil || !os.SameFile(info, program) {
+		return cmp.Or(err, ErrReplaced)
 	}
 	return root.Rename(filepath.Base(f.spare()), filepath.Join(filepath.Base(f.Work()), main))
 }
