@@ -182,9 +182,7 @@ func Detect(code string) Language {
 	if strings.HasPrefix(strings.TrimSpace(code), "<?php") {
 		return PHP
 	}
-	text := literals.ReplaceAllStringFunc(code, func(s string) string {
-		return s[:1] + strings.Repeat("\n", strings.Count(s, "\n")) + s[:1]
-	})
+	text := withoutLiterals(code)
 	if directive.MatchString(code) && cSign.MatchString(code) {
 		if weigh(text, cppSigns) > 0 {
 			return CPP
@@ -211,6 +209,24 @@ func Detect(code string) Language {
 		return JSX
 	}
 	return JavaScript
+}
+
+// LooksTyped reports whether Detect returns TypeScript or TSX. Of most programs that are not,
+// it looks for the fewest signs.
+func LooksTyped(code string) bool {
+	text := withoutLiterals(strings.ReplaceAll(code[:min(len(code), 16<<10)], "```", ""))
+	if !strings.HasPrefix(code, "#!") && weigh(text, typeSigns) == 0 {
+		return false
+	}
+	l := Detect(code)
+	return l == TypeScript || l == TSX
+}
+
+// withoutLiterals returns the text with nothing but lines in its strings.
+func withoutLiterals(code string) string {
+	return literals.ReplaceAllStringFunc(code, func(s string) string {
+		return s[:1] + strings.Repeat("\n", strings.Count(s, "\n")) + s[:1]
+	})
 }
 
 // weigh returns how much evidence the text has.

@@ -42,6 +42,7 @@ func TestDetect(t *testing.T) {
 		"const a = 1":                                  JavaScript,
 		"import fs from 'node:fs'":                     JavaScript,
 		"#!/usr/bin/env -S node --x\ny":                JavaScript,
+		"#!/usr/bin/env deno\ny":                       TypeScript,
 		"const py = `\ndef f():\n    pass\nprint(1)\n`; console.log(py)": JavaScript,
 		"let x: number = 1;": TypeScript,
 		"const t = document.querySelector('a')!.textContent;":        TypeScript,
@@ -68,6 +69,9 @@ func TestDetect(t *testing.T) {
 		if got := Detect(code); got != want {
 			t.Errorf("Detect(%q) = %q, want %q", code, got, want)
 		}
+		if got := LooksTyped(code); got != (want == TypeScript || want == TSX) {
+			t.Errorf("LooksTyped(%q) = %t", code, got)
+		}
 	}
 }
 
@@ -81,6 +85,9 @@ func TestDetectPrograms(t *testing.T) {
 		}
 		got := Detect(code)
 		total++
+		if typed := LooksTyped(code); typed != (got == TypeScript || got == TSX) {
+			t.Errorf("%s: Detect = %q, LooksTyped = %t", name, got, typed)
+		}
 		if got == "" {
 			unclear++
 		} else if (got == Python) != (ext == ".py") || got == Bash {

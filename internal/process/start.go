@@ -91,8 +91,9 @@ func Start(c Command) (*Process, error) {
 
 // startConfined starts the process confined by spec.
 func startConfined(p *Process, spec sandbox.Spec) error {
-	err := sandbox.Start(spec, p.end, func(trace bool) (pid int, err error) {
+	err := sandbox.Start(spec, p.end, func(trace bool, files []*os.File) (pid int, err error) {
 		setTraced(p.cmd.SysProcAttr, trace)
+		p.cmd.ExtraFiles = append(files[:len(files):len(files)], p.cmd.ExtraFiles...)
 		p.group.Place(p.cmd.SysProcAttr)
 		if err := p.cmd.Start(); err != nil {
 			return 0, err

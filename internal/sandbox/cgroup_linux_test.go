@@ -105,7 +105,8 @@ func grouped(t *testing.T, g *Group, what string, confined bool) (cmd *exec.Cmd,
 	end := make(chan struct{})
 	t.Cleanup(func() { close(end) })
 	if confined {
-		err = Start(Spec{Execute: []string{self}}, end, func(trace bool) (int, error) {
+		err = Start(Spec{Execute: []string{self}}, end, func(trace bool, files []*os.File) (int, error) {
+			cmd.ExtraFiles = files
 			cmd.SysProcAttr.Ptrace = trace
 			if err := cmd.Start(); err != nil {
 				return 0, err

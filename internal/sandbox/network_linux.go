@@ -34,16 +34,21 @@ func (s *stopped) unshare() error {
 // settle has a process that called unshare be the user that it was, brings its loopback
 // up, and drops its capabilities but those of this thread. Identify writes its users.
 func (s *stopped) settle(identify func(pid int) error) error {
-	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var data [2]unix.CapUserData
-	if err := unix.Capget(&header, &data[0]); err != nil {
-		return fmt.Errorf("read capabilities: %w", err)
-	}
 	if err := identify(s.pid); err != nil {
 		return err
 	}
 	if err := s.raiseLoopback(); err != nil {
 		return fmt.Errorf("bring the loopback up: %w", err)
+	}
+	return s.disarm()
+}
+
+// disarm drops the capabilities that a process has in a namespace, but those of this thread.
+func (s *stopped) disarm() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return fmt.Errorf("read capabilities: %w", err)
 	}
 	keep := data[0].Permitted & kept
 	data = [2]unix.CapUserData{{Effective: keep, Permitted: keep}}

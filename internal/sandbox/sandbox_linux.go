@@ -69,14 +69,18 @@ func OwnNetwork() error { return probe().shared }
 
 // Start calls start on an OS thread of its own that is confined as far as the
 // kernel can. Start starts one process, by exec.Cmd or os.StartProcess, with
-// SysProcAttr.Ptrace as it is told, and returns its number; nothing of it has run
+// SysProcAttr.Ptrace and first inherited files as it is told, and returns its number; nothing of it has run
 // when Start returns an error, and it is being killed: the caller reaps it. It
 // must not take long. If all is well the thread lives until end is closed: the
 // kernel takes it for the parent of the process.
-func Start(s Spec, end <-chan struct{}, start func(trace bool) (pid int, err error)) error {
+func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) error {
 	result, made, identified := make(chan error), make(chan int), make(chan error)
+	var own *namespace
+	if s.Loopback && !s.Network && OwnNetwork() == nil {
+		own = takeNamespace()
+	}
 	go onThread(func() {
-		err := startHere(s, start, func(pid int) error {
+		err := startHere(s, own, start, func(pid int) error {
 			made <- pid // a confined thread cannot write in /proc
 			return <-identified
 		})
@@ -84,11 +88,21 @@ func Start(s Spec, end <-chan struct{}, start func(trace bool) (pid int, err err
 		if err == nil {
 			<-end
 		}
+		switch {
+		case own != nil && err == nil:
+			own.giveBack()
+		case own != nil:
+			own.close()
+		}
 	})
 	for {
 		select {
 		case pid := <-made:
-			identified <- identify(pid)
+			err := identify(pid)
+			if err == nil && !s.Network {
+				own = openNamespace(pid) // the next process makes one
+			}
+			identified <- err
 		case err := <-result:
 			return err
 		}
@@ -96,7 +110,7 @@ func Start(s Spec, end <-chan struct{}, start func(trace bool) (pid int, err err
 }
 
 // startHere is Start for a thread that ends with the process.
-func startHere(s Spec, start func(trace bool) (pid int, err error), identify func(pid int) error) error {
+func startHere(s Spec, own *namespace, start func(trace bool, files []*os.File) (pid int, err error), identify func(pid int) error) error {
 	k := probe()
 	if err := restrict(k, s); err != nil {
 		return fmt.Errorf("confine: %w", err)
@@ -111,11 +125,15 @@ func startHere(s Spec, start func(trace bool) (pid int, err error), identify fun
 			return fmt.Errorf("confine: filter system calls: %w", err)
 		}
 	}
-	pid, err := start(trace)
+	var files []*os.File
+	if own != nil {
+		files = own.files[:2]
+	}
+	pid, err := start(trace, files)
 	if err != nil || !trace {
 		return err
 	}
-	if err := confineStarted(k, s, pid, to, identify); err != nil {
+	if err := confineStarted(k, s, pid, to, own != nil, identify); err != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		return fmt.Errorf("confine process %d: %w", pid, err)
 	}
@@ -124,14 +142,19 @@ func startHere(s Spec, start func(trace bool) (pid int, err error), identify fun
 
 // confineStarted puts a process that was started traced under its filter, and lets it
 // go.
-func confineStarted(k kernel, s Spec, pid int, to reach, identify func(pid int) error) error {
+func confineStarted(k kernel, s Spec, pid int, to reach, enter bool, identify func(pid int) error) error {
 	process, err := hold(pid)
 	if err != nil {
 		return err
 	}
 	supervise := s.Network && s.Supervise != nil && Supervised() == nil
 	// Where there are too many namespaces it has no network at all, or that of the system.
-	if s.Loopback && k.shared == nil && (to == nowhere || supervise) && process.unshare() == nil {
+	if enter {
+		if err := errors.Join(process.enter(), process.disarm()); err != nil {
+			return err
+		}
+		to = itself
+	} else if s.Loopback && k.shared == nil && (to == nowhere || supervise) && process.unshare() == nil {
 		if err := process.settle(identify); err != nil {
 			return err
 		}

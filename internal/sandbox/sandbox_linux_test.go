@@ -65,7 +65,8 @@ func start(t testing.TB, s Spec, cmd *exec.Cmd, before func()) {
 	t.Helper()
 	end := make(chan struct{})
 	t.Cleanup(func() { close(end) })
-	err := Start(s, end, func(trace bool) (int, error) {
+	err := Start(s, end, func(trace bool, files []*os.File) (int, error) {
+		cmd.ExtraFiles = files
 		before()
 		cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: trace, Pdeathsig: unix.SIGKILL, Setpgid: true}
 		if err := cmd.Start(); err != nil {
@@ -91,10 +92,15 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, to := range []reach{nowhere, itself, anywhere} {
+	for i, to := range []reach{nowhere, itself, itself, anywhere} {
 		if to == itself && OwnNetwork() != nil {
 			t.Logf("no network of its own: %v", OwnNetwork())
 			continue
+		}
+		if i == 2 { // this one is in a namespace that there was
+			_, leave := alone(t, ":")
+			leave()
+			awaitSpare(t)
 		}
 		p := place{User: os.Geteuid(), Users: os.Getegid(), Dir: t.TempDir(), Secret: filepath.Join(t.TempDir(), "secret"), Addr: listener.Addr().String(), IPv6: hasIPv6(),
 			Self: self, Server: os.Getpid(), Group: unix.Getpgrp()}
@@ -134,8 +140,9 @@ func TestStart(t *testing.T) {
 // A program that is not there is nobody's fault but the caller's.
 func TestStartNothing(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
-	err := Start(Spec{}, nil, func(trace bool) (int, error) {
+	err := Start(Spec{}, nil, func(trace bool, files []*os.File) (int, error) {
 		cmd := exec.Command(none)
+		cmd.ExtraFiles = files
 		cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: trace}
 		return 0, cmd.Start()
 	})
@@ -200,7 +207,7 @@ func TestRestrictsOneThread(t *testing.T) {
 	set := strings.Contains(string(before), confined)
 	enough := errors.New("nothing is started")
 	for range 50 {
-		err := Start(Spec{}, nil, func(bool) (int, error) {
+		err := Start(Spec{}, nil, func(bool, []*os.File) (int, error) {
 			_, err := os.ReadFile("/etc/hostname")
 			if Probe().ABI > 0 && err == nil {
 				t.Error("the confined thread reads files")
@@ -284,7 +291,8 @@ func BenchmarkStart(b *testing.B) {
 				cmd := exec.Command(program)
 				end := make(chan struct{})
 				s := Spec{Execute: []string{program}, Read: []string{dir}, Write: []string{dir}, Loopback: loopback}
-				err := Start(s, end, func(trace bool) (int, error) {
+				err := Start(s, end, func(trace bool, files []*os.File) (int, error) {
+					cmd.ExtraFiles = files
 					cmd.SysProcAttr = &syscall.SysProcAttr{Ptrace: trace}
 					if err := cmd.Start(); err != nil {
 						return 0, err

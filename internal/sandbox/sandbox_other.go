@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"errors"
+	"os"
 	"syscall"
 )
 
@@ -13,8 +14,8 @@ func Probe() Level {
 }
 
 // Start calls start.
-func Start(_ Spec, _ <-chan struct{}, start func(trace bool) (pid int, err error)) error {
-	_, err := start(false)
+func Start(_ Spec, _ <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) error {
+	_, err := start(false, nil)
 	return err
 }
 

@@ -61,7 +61,7 @@ func Analyze(req runners.Request, policy runners.Policy) (a Analysis, err error)
 	o.Session = req.Session != nil
 	a.typeModule = isTypeModule(a.Main, req.Files)
 	o.Script = o.Script && !a.typeModule
-	if !Typed(a.Main) && looksTyped(req.Code) && checkNames(req.Files, withTypes(a.Main)) == nil {
+	if !Typed(a.Main) && runners.LooksTyped(req.Code) && checkNames(req.Files, withTypes(a.Main)) == nil {
 		a.Main = withTypes(a.Main)
 		o.Script = false
 	}
@@ -92,12 +92,6 @@ func isTypeModule(name string, files []runners.File) bool {
 			return false
 		}
 	}
-}
-
-// looksTyped reports whether a program looks like TypeScript.
-func looksTyped(code string) bool {
-	l := runners.Detect(code)
-	return l == runners.TypeScript || l == runners.TSX
 }
 
 // withTypes returns the name of a file of JavaScript as one of TypeScript.
