@@ -196,9 +196,10 @@ func (x *session) keepSaved(l language, names []string) bool {
 func (x *session) whole(l language) (names []string) {
 	const much = 4 << 10 // bytes
 	for name, b := range l.Saved {
-		_, inline := x.now.inline[b.SHA256]
-		if info, err := os.Lstat(x.blob(blobName(name, b.SHA256))); b.Size > much && (inline || err != nil || !x.known(b, info)) {
-			continue
+		if _, inline := x.now.inline[b.SHA256]; !inline && b.Size > much {
+			if info, err := os.Lstat(x.blob(blobName(name, b.SHA256))); err != nil || !x.known(b, info) {
+				continue
+			}
 		}
 		if x.isWhole(l, name) {
 			names = append(names, name)
@@ -209,8 +210,8 @@ func (x *session) whole(l language) (names []string) {
 
 // isWhole reports whether what a runner saved under a name is there and whole.
 func (x *session) isWhole(l language, name string) bool {
-	if data, ok := x.now.inline[l.Saved[name].SHA256]; ok {
-		return runners.SHA256(data) == l.Saved[name].SHA256
+	if _, ok := x.now.inline[l.Saved[name].SHA256]; ok {
+		return true // its digest is compared when the state is read
 	}
 	_, err := x.savedFile(l, name)
 	return err == nil

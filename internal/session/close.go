@@ -28,7 +28,7 @@ func (x *session) remove() error {
 	}
 	x.mu.Lock()
 	delete(x.sizes, x.name)
-	delete(x.counted, x.name)
+	delete(x.recent, x.name)
 	x.mu.Unlock()
 	return os.RemoveAll(trash)
 }

@@ -15,7 +15,7 @@ import (
 // Files returns what is in a session's directory, without the contents.
 func (s *Store) Files(ctx context.Context, name string) (files []runners.SessionFile, err error) {
 	err = s.locked(ctx, name, false, func(x *session) error {
-		files = x.now.Files
+		files = slices.Clone(x.now.Files)
 		return nil
 	})
 	return files, err

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Rewind makes the state of an earlier number the newest, and returns its new
@@ -74,17 +75,22 @@ func (x *session) keep(n int) error {
 			return err
 		}
 	}
-	needed := map[string]int64{}
-	for _, kept := range numbers[len(numbers)-n:] {
-		s, err := x.manifest(kept)
-		if err != nil {
-			continue // damaged
-		}
-		maps.Copy(needed, s.blobs())
-	}
+	needed, needs := x.now.blobs(), x.was.needs
+	maps.DeleteFunc(needs, func(old int, _ map[string]int64) bool { return old < numbers[len(numbers)-n] })
+	spare := func(e fs.DirEntry) bool { _, ok := needed[e.Name()]; return !ok }
 	entries, err := os.ReadDir(filepath.Join(x.path, blobsName))
+	if x.lease == nil && !slices.ContainsFunc(entries, spare) {
+		return err
+	}
+	for _, kept := range numbers[len(numbers)-n:] {
+		if b, ok := needs[kept]; ok {
+			maps.Copy(needed, b)
+		} else if s, err := x.manifest(kept); err == nil { // else it is damaged
+			maps.Copy(needed, s.blobs())
+		}
+	}
 	for _, e := range entries {
-		if _, ok := needed[e.Name()]; !ok {
+		if spare(e) {
 			err = errors.Join(err, os.Remove(x.blob(e.Name())))
 		}
 	}

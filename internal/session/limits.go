@@ -4,25 +4,16 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 )
-
-// counted is how many bytes the blobs of a session had in a state.
-type counted struct {
-	number int
-	when   time.Time
-	bytes  int64
-}
 
 // count sets x.bytes, with the blobs of the state that is to be committed. Those of a state
 // that this process has committed are not counted again. x.mu is held.
 func (x *session) count() {
-	was, ok := x.counted[x.name]
-	if !ok || was.number != x.now.Number || !was.when.Equal(x.now.When) {
+	if x.was.state != x.now {
 		x.bytes = x.size()
 		return
 	}
-	x.bytes = was.bytes
+	x.bytes = x.was.bytes
 	for _, data := range x.inline {
 		x.bytes += int64(len(data))
 	}

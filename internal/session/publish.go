@@ -32,6 +32,8 @@ func (x *session) commit(s *state) error {
 		s.inline = map[string][]byte{}
 	}
 	maps.Copy(s.inline, x.inline)
+	saved := s.saved()
+	maps.DeleteFunc(s.inline, func(name string, _ []byte) bool { _, ok := saved[name]; return !ok })
 	if err := x.limit(s); err != nil {
 		return err
 	}
@@ -56,9 +58,7 @@ func (x *session) commit(s *state) error {
 	if err := x.trim(); err != nil {
 		x.log.Warn("trim the history of a session", zap.String("session", x.name), zap.Error(err))
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.counted[x.name] = counted{s.Number, s.When, x.bytes}
+	x.remember(s)
 	return nil
 }
 
@@ -67,10 +67,15 @@ func (x *session) commit(s *state) error {
 // there.
 func (x *session) publish(manifest []byte, n int) (err error) {
 	temp, name := x.temp(), x.statePath(n)
-	if err := os.WriteFile(temp, manifest, 0o400); err != nil {
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)
+	if err != nil {
 		return err
 	}
+	defer f.Close() // the disk has what was written
 	defer os.Remove(temp)
+	if _, err := f.Write(manifest); err != nil {
+		return err
+	}
 	if err = os.Link(temp, name); errors.Is(err, fs.ErrExist) {
 		if _, damaged := x.state(n); damaged != nil && !errors.Is(damaged, errRemote) {
 			err = errors.Join(os.RemoveAll(name), os.Link(temp, name))
@@ -84,19 +89,19 @@ func (x *session) publish(manifest []byte, n int) (err error) {
 			_ = os.Remove(name) // it is not believed in any case
 		}
 	}()
-	changed := []string{name, filepath.Dir(name)}
+	changed := []string{filepath.Dir(name)}
 	if len(x.pending) > 0 {
 		changed = append(changed, filepath.Join(x.path, blobsName))
 	}
+	defer func() { x.syncing = errgroup.Group{} }() // what one state has failed by is not the next one's
 	for _, name := range changed {
-		f, err := os.Open(name)
+		dir, err := os.Open(name)
 		if err != nil {
 			return err
 		}
-		x.sync(f, 0)
+		x.sync(dir, 0)
 	}
-	defer func() { x.syncing = errgroup.Group{} }() // what one state has failed by is not the next one's
-	return x.syncing.Wait()
+	return errors.Join(f.Sync(), x.syncing.Wait())
 }
 
 // sync closes a file of size bytes once the disk has it, and begins with it at once.

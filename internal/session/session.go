@@ -120,7 +120,7 @@ type Store struct {
 	queues   map[string]*queue
 	verified map[string]fs.FileInfo // by digest: large blobs
 	sizes    map[string]int64       // of sessions, in bytes, as far as known
-	counted  map[string]counted     // by session: the last state that this store committed
+	recent   map[string]recent      // by session: the last state that this store committed
 	swept    time.Time
 }
 
@@ -163,7 +163,7 @@ func Open(o Options) (*Store, error) {
 	return &Store{
 		dir: dir, limits: o.Limits.withDefaults(), command: o.Command, log: o.Log, namespace: o.Namespace, remote: o.Remote,
 		queues: map[string]*queue{}, verified: map[string]fs.FileInfo{}, sizes: map[string]int64{},
-		counted: map[string]counted{},
+		recent: map[string]recent{},
 	}, nil
 }
 
@@ -174,6 +174,7 @@ type session struct {
 	name string
 	path string // its directory
 	now  *state // in force; number 0 if there is none
+	was  recent // what the store knew of it, if that is not another's
 
 	bytes int64 // of its own blobs, when a state was last to be committed
 

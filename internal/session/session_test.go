@@ -403,6 +403,9 @@ func TestLimits(t *testing.T) {
 	if err != nil || info.State != 21 || info.Oldest < 16 || len(info.History) != 4 {
 		t.Errorf("%+v %v", info, err)
 	}
+	if _, err := s.Rewind(t.Context(), "b", info.History[3].State); err != nil {
+		t.Errorf("the oldest state lacks something: %v", err)
+	}
 	if entries, err := os.ReadDir(filepath.Join(filepath.Dir(dirOf(t, s)), "b", "blobs")); err != nil || len(entries) > 14 {
 		t.Errorf("%d blobs are left, %v", len(entries), err)
 	}

@@ -18,8 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"coderunner/runners"
 )
 
@@ -122,6 +120,9 @@ func parseState(b []byte) (*state, error) {
 	for _, b := range s.Inline {
 		if b.Size < 0 || b.Size > int64(len(contents)) {
 			return nil, errors.New("what is inline is cut off")
+		}
+		if runners.SHA256(contents[:b.Size]) != b.SHA256 {
+			return nil, errors.New("what is inline has another digest")
 		}
 		s.inline[b.SHA256], contents = contents[:b.Size:b.Size], contents[b.Size:]
 	}
@@ -286,34 +287,6 @@ func (x *session) numbers() ([]int, error) {
 
 func stateName(n int) string { return fmt.Sprintf("%08d", n) }
 
-// load finds the state in force: the newest that is whole. What cannot be asked for is not damaged.
-func (x *session) load() error {
-	numbers, err := x.numbers()
-	if err != nil {
-		return fmt.Errorf("open the session %s: %w", x.name, err)
-	}
-	for _, n := range slices.Backward(numbers) {
-		s, err := x.state(n)
-		if err == nil {
-			x.now = s
-			return nil
-		}
-		if errors.Is(err, errRemote) {
-			return err
-		}
-		x.log.Warn("a state of a session is damaged", zap.String("session", x.name), zap.Int("state", n), zap.Error(err))
-	}
-	if len(numbers) > 0 {
-		return damaged(x.name)
-	}
-	return x.make() // it was being made when its process ended
-}
-
-// damaged is the error of a session that cannot be used.
-func damaged(name string) error {
-	return refuse("The session %q is damaged on disk, and no state of it is whole: close it and begin again.", name)
-}
-
 // owns returns why a state is not the one of a number of this session: a remote store may
 // mix objects up.
 func (x *session) owns(s *state, n int) error {
@@ -333,14 +306,17 @@ func (x *session) manifest(n int) (*state, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxState+1))
-	if err != nil {
+	var b bytes.Buffer
+	if info, err := f.Stat(); err == nil { // it is read at once
+		b.Grow(int(min(info.Size(), maxState)) + bytes.MinRead)
+	}
+	if _, err := b.ReadFrom(io.LimitReader(f, maxState+1)); err != nil {
 		return nil, err
 	}
-	if len(b) > maxState {
+	if b.Len() > maxState {
 		return nil, errors.New("it is too long")
 	}
-	s, err := parseState(b)
+	s, err := parseState(b.Bytes())
 	if err != nil {
 		return nil, err
 	}
@@ -354,16 +330,21 @@ func (x *session) state(n int) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s, x.present(s)
+}
+
+// present checks that a state's blobs are there, or brings them from the remote store.
+func (x *session) present(s *state) error {
 	if err := x.fetchMissing(s); err != nil {
-		return nil, err
+		return err
 	}
 	for name, size := range s.blobs() {
 		info, err := os.Lstat(x.blob(name))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !info.Mode().IsRegular() || info.Size() != size {
-			return nil, fmt.Errorf("blob %s has %d bytes instead of %d", name, info.Size(), size)
+			return fmt.Errorf("blob %s has %d bytes instead of %d", name, info.Size(), size)
 		}
 	}
 	lists := [][]runners.SessionFile{s.Files}
@@ -377,7 +358,7 @@ func (x *session) state(n int) (*state, error) {
 			}
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // openRegular opens a file that is neither a link nor something to wait for.

@@ -1,6 +1,10 @@
 package session
 
 import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -36,4 +40,32 @@ func FuzzParseState(f *testing.F) {
 			t.Errorf("%v of what was written", err)
 		}
 	})
+}
+
+// TestRemembered has in memory what the state in force has inline, and nothing of those before.
+func TestRemembered(t *testing.T) {
+	s, err := Open(Options{Dir: t.TempDir(), Limits: Limits{History: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 {
+		_, err := s.Run(t.Context(), Call{Session: "a", Request: runners.Request{Language: runners.Python}}, func(_ context.Context, r runners.Request) (*runners.Outcome, error) {
+			return &runners.Outcome{Status: runners.Succeeded, Continued: &runners.Continued{Kept: true}}, os.WriteFile(filepath.Join(r.Session.Save, "memory"), []byte{byte(n)}, 0o400)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := s.recent["a"]
+	if r.state == nil || r.state.Number != 5 || len(r.state.inline) != 1 || len(r.needs) > 3 {
+		t.Errorf("%+v is remembered", r)
+	}
+	for n := range maxRecent {
+		if err := s.WriteFile(t.Context(), fmt.Sprint("b", n), "f", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.recent) > maxRecent {
+		t.Errorf("%d sessions are remembered", len(s.recent))
+	}
 }

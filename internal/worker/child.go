@@ -238,10 +238,10 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 			return err
 		})
 	}
-	keeps := func() []string { return nil }
+	tell := func(*outcome) {}
 	if req.Session != nil {
 		req.Session.Save = q.Save
-		keeps = connectSession(ctx, r.conn, req.Session, func(dir fs.FS) {
+		tell = connectSession(ctx, r.conn, req.Session, func(dir fs.FS) {
 			if dir == nil {
 				r.left.Store(nil)
 			} else {
@@ -254,7 +254,7 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 		return nil, err
 	}
 	e := encodeOutcome(o)
-	e.Keeps = keeps()
+	tell(&e)
 	return &e, nil
 }
 

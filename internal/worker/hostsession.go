@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +16,9 @@ import (
 	"coderunner/runners"
 )
 
-// connectSession has the server do what it does for a run's session, which it keeps. Keeps returns
-// the names of what the session is to keep, of which the server has not been told.
-func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, left func(fs.FS)) (keeps func() []string) {
+// connectSession has the server do what it does for a run's session, which it keeps. tell adds to
+// the outcome what the server has not been asked for.
+func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, left func(fs.FS)) (tell func(*outcome)) {
 	for i := range s.Files {
 		s.Files[i].Contents = func() ([]byte, error) {
 			f, err := conn.Call(ctx, callFile, i, nil)
@@ -33,6 +34,7 @@ func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, le
 		return saved, err
 	})
 	var untold atomic.Pointer[[]string]
+	var empty atomic.Bool
 	s.Keep = func(names []string) (kept bool) {
 		untold.Store(nil)
 		if len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(s.Whole, name) }) {
@@ -47,18 +49,34 @@ func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, le
 		return err
 	}
 	s.Leave = func(dir fs.FS, own runners.File) (runners.Left, error) {
+		if len(s.Files) == 0 && onlyOwn(dir, own) {
+			empty.Store(true)
+			return runners.Left{}, nil
+		}
 		left(dir)
 		defer left(nil)
 		var all []runners.SessionFile
-		_, err := conn.Call(ctx, callLeave, leaving{own, tell(dir)}, &all)
+		_, err := conn.Call(ctx, callLeave, leaving{own, toldOf(dir)}, &all)
 		return runners.Left{All: all}, err
 	}
-	return func() []string {
+	return func(e *outcome) {
 		if names := untold.Load(); names != nil {
-			return *names
+			e.Keeps = *names
 		}
-		return nil
+		e.Empty = empty.Load()
 	}
+}
+
+// onlyOwn reports whether a directory has nothing besides the program's own file, as it was.
+func onlyOwn(dir fs.FS, own runners.File) bool {
+	list, err := fs.ReadDir(dir, ".")
+	return err == nil && !slices.ContainsFunc(list, func(d fs.DirEntry) bool {
+		if d.Name() != own.Path || !d.Type().IsRegular() {
+			return !runners.IsCache(d.Name(), d)
+		}
+		data, err := fs.ReadFile(dir, own.Path)
+		return err != nil || !bytes.Equal(data, own.Data)
+	})
 }
 
 // Bounds of what the server is told of a directory before it asks.
@@ -67,9 +85,9 @@ const (
 	maxToldBytes = 128 << 10 // of files
 )
 
-// tell returns what the server will ask for of a small directory: each question costs the time in
+// toldOf returns what the server will ask for of a small directory: each question costs the time in
 // which two processes wake up.
-func tell(dir fs.FS) told {
+func toldOf(dir fs.FS) told {
 	t, room := told{Dirs: map[string][]entry{}, Files: map[string][]byte{}}, int64(maxToldBytes)
 	var list func(name string, entries int) int
 	list = func(name string, entries int) int {

@@ -2,9 +2,12 @@ package worker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"reflect"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -20,7 +23,7 @@ func TestTold(t *testing.T) {
 		"sub/b.py": {Data: []byte("print()"), Mode: 0o755},
 	}
 	crossed := func() (x told) {
-		b, err := json.Marshal(tell(dir))
+		b, err := json.Marshal(toldOf(dir))
 		if err == nil {
 			err = json.Unmarshal(b, &x)
 		}
@@ -67,11 +70,41 @@ func TestTold(t *testing.T) {
 // TestKeepsUntold: nobody is asked whether what is known to be whole is.
 func TestKeepsUntold(t *testing.T) {
 	s := &runners.Session{Whole: []string{"base", "packages.json"}}
-	keeps := connectSession(t.Context(), nil, s, nil)
-	if names := keeps(); names != nil {
-		t.Errorf("it keeps %q", names)
+	tell := connectSession(t.Context(), nil, s, nil)
+	var e outcome
+	if tell(&e); e.Keeps != nil || e.Empty {
+		t.Errorf("it keeps %q, %v", e.Keeps, e.Empty)
 	}
-	if !s.Keep([]string{"base"}) || !reflect.DeepEqual(keeps(), []string{"base"}) {
-		t.Errorf("it keeps %q", keeps())
+	kept := s.Keep([]string{"base"})
+	if tell(&e); !kept || !reflect.DeepEqual(e.Keeps, []string{"base"}) {
+		t.Errorf("it keeps %q", e.Keeps)
+	}
+}
+
+// TestLeavesNothing: nobody is asked about a directory that has the program's own file only.
+func TestLeavesNothing(t *testing.T) {
+	own := runners.File{Path: "call_1.py", Data: []byte("x = 1")}
+	asked := errors.New("asked")
+	for _, c := range []struct {
+		dir  fstest.MapFS
+		want bool
+	}{
+		{fstest.MapFS{}, true},
+		{fstest.MapFS{"call_1.py": {Data: own.Data}}, true},
+		{fstest.MapFS{"call_1.py": {Data: own.Data}, "__pycache__/x.pyc": {}}, true},
+		{fstest.MapFS{"call_1.py": {Data: []byte("x = 2")}}, false},
+		{fstest.MapFS{"call_1.py": {Data: own.Data}, "f": {}}, false},
+		{fstest.MapFS{"call_1.py/f": {}}, false},
+		{fstest.MapFS{"d/e": {Mode: fs.ModeDir}}, false},
+	} {
+		s, e, empty := &runners.Session{}, outcome{}, false
+		tell := connectSession(t.Context(), nil, s, func(fs.FS) { panic(asked) })
+		func() {
+			defer func() { empty = recover() == nil }()
+			_, _ = s.Leave(c.dir, own)
+		}()
+		if tell(&e); empty != c.want || e.Empty != c.want {
+			t.Errorf("%v: %v, %v, want %v", slices.Sorted(maps.Keys(c.dir)), empty, e.Empty, c.want)
+		}
 	}
 }

@@ -117,6 +117,7 @@ type outcome struct {
 	Shown    bool     // Error.Shown
 	Exited   bool     // Continued.Exited
 	Keeps    []string // what the session is to keep: see connectSession
+	Empty    bool     // so is the session's directory, of which nothing was told
 	Shows    []display
 }
 

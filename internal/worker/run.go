@@ -121,6 +121,11 @@ func (s *served) outcome(e *outcome) (*runners.Outcome, error) {
 	if o.Status == runners.Paused && (s.req.Tools == nil || s.req.Session == nil || o.Continued == nil || !o.Continued.Kept) {
 		return nil, errors.New("a worker reports a parked program, and none can be")
 	}
+	if e.Empty && s.req.Session != nil {
+		if _, err := s.leave(s.ctx, s.req.Session, leaving{Told: told{Dirs: map[string][]entry{".": {}}}}); err != nil {
+			return nil, err
+		}
+	}
 	s.mu.Lock()
 	left := s.left
 	s.mu.Unlock()

@@ -13,20 +13,25 @@ import zlib
 from _coderunner_imports import import_nodes
 
 _seen = {}  # name: (module, file, time and size, checksum), as the last call left it
+_noted = {}  # sys.modules when note() was called last
 _Module = type(sys)
 _reload = importlib.reload
 
 
 def note(home):
     """Remembers the modules whose files are the session's."""
-    for name, module in list(sys.modules.items()):
-        if name not in _seen or _seen[name][0] is not module:
+    global _noted
+    if _noted == sys.modules:  # in C: to look at each takes a tenth of a millisecond
+        return
+    noted, _noted = _noted, dict(sys.modules)
+    for name, module in list(_noted.items()):
+        if noted.get(name) is not module and (name not in _seen or _seen[name][0] is not module):
             file = issubclass(type(module), _Module) and type(module) is not _Changed and module.__dict__.get("__file__")
             if type(file) is str and file.startswith(home) and name[:2] != "__":
                 try:
                     _seen[name] = module, file, _stamp(file), zlib.crc32(_read(file))
                 except OSError:
-                    pass  # removed by now
+                    del _noted[name]  # removed by now
 
 
 def forget(main):
