@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coderunner/internal/sample"
+	"coderunner/internal/testcache"
 )
 
 // TestGuests has hostile programs of the languages in WebAssembly. After each, its language
@@ -15,7 +16,7 @@ import (
 // Rows 3, 4, 11, 14, 19, 28, 33: ends, memory, recursion, forged output, files and network.
 func TestGuests(t *testing.T) {
 	needsServer(t)
-	s := start(t, settings{})
+	s := start(t, settings{cache: testcache.Dir()})            // the languages stay compiled for other tests
 	bounded := slices.Concat(anyEnd, []string{"output_limit"}) // by time, memory, processes or output
 	hidden := expect{status: anyEnd, not: canary}
 	for _, c := range []struct {

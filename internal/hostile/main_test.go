@@ -57,7 +57,7 @@ func prepare() error {
 	}
 	if binary = os.Getenv("CODERUNNER_SERVER"); binary == "" {
 		binary = filepath.Join(suiteTemp, "coderunner")
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, "coderunner/cmd/coderunner")
+		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", testcache.Flags, "-o", binary, "coderunner/cmd/coderunner")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build: %w\n%s", err, out)
 		}
