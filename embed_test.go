@@ -18,7 +18,7 @@ func TestEmbedding(t *testing.T) {
 		t.Skip("needs Pyodide and the registries")
 	}
 	program := filepath.Join(t.TempDir(), "orders.exe")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", testcache.Flags, "-o", program, ".")
 	build.Dir, build.Env = "testdata/embed", append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\nhint: cd testdata/embed && GOWORK=off go mod tidy, after a change of go.mod", err, out)

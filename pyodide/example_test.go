@@ -34,9 +34,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	rt, err := pyodide.Open(ctx, pyodide.Config{
-		Module: filepath.Join(dir, versions.PyodideWasm),
-		Stdlib: filepath.Join(dir, versions.PyodideStdlib),
-		Store:  c,
+		Module:   filepath.Join(dir, versions.PyodideWasm),
+		Stdlib:   filepath.Join(dir, versions.PyodideStdlib),
+		Identity: "pyodide " + versions.PyodideIntegrity, // verified by the cache
+		Store:    c,
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -125,6 +125,7 @@ func TestAsk(t *testing.T) {
 		{"HTTP", "2025-11-25", web}, {"HTTP", "2026-07-28", web},
 	} {
 		t.Run(tt.name+" "+tt.version, func(t *testing.T) {
+			t.Parallel() // each waits for its user
 			way, err := tt.connect()
 			if err != nil {
 				t.Fatal(err)

@@ -51,7 +51,7 @@ func TestDamagedCache(t *testing.T) {
 			d.damage(kind, kinds[kind], damages[len(d.ways)%len(damages)])
 			d.judge(kinds, kind)
 		}
-		families := sample.Of(t, len(slowFamilies), slowFamilies)
+		families := sample.Of(t, 2, slowFamilies[2:]) // compiling CPython takes longest
 		slow := slices.DeleteFunc(main, func(kind string) bool {
 			return !slices.ContainsFunc(families, func(family string) bool { return strings.HasPrefix(kind, family) })
 		})

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"coderunner/internal/conformance"
+	"coderunner/internal/sample"
 	"coderunner/internal/testcache"
 )
 
@@ -86,6 +87,9 @@ func TestRealServers(t *testing.T) {
 	}
 	for _, c := range realCalls {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name == "PyPI" {
+				sample.Long(t) // installs its servers, whose interpreters start slowly
+			}
 			t.Parallel()
 			dir := t.TempDir()
 			var servers map[string]any

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	_ "unsafe" // for linkname
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -22,7 +23,13 @@ import (
 	"coderunner/internal/testchild"
 )
 
+// wazeroVersion is wazero's own, set as testcache.Flags does.
+//
+//go:linkname wazeroVersion github.com/tetratelabs/wazero/internal/version.version
+var wazeroVersion string
+
 func TestMain(m *testing.M) {
+	wazeroVersion = "dev"
 	testscript.Main(suite{m}, map[string]func(){
 		"coderunner": func() {
 			quietPreparation = time.Hour // so that stderr is the program's on a busy machine, too

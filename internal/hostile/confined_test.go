@@ -141,7 +141,7 @@ func TestInherited(t *testing.T) {
 			return slices.DeleteFunc(openFiles(pid), func(link string) bool { return !h.inodes[link] })
 		}
 		// Between its fork and its exec a process has what its parent has.
-		for end := time.Now().Add(10 * time.Second); len(has()) > 0 && time.Now().Before(end); {
+		for end := time.Now().Add(2 * time.Minute); len(has()) > 0 && time.Now().Before(end); {
 			time.Sleep(5 * time.Millisecond)
 		}
 		for _, link := range has() {

@@ -117,13 +117,13 @@ func TestEnd(t *testing.T) {
 				}
 			}
 			for lang, code := range busy {
-				if _, _, err := s.send("tools/call", callOf(arguments{Language: lang, Code: code, Timeout: 60})); err != nil {
+				if _, _, err := s.send("tools/call", callOf(arguments{Language: lang, Code: code, Timeout: 600})); err != nil {
 					t.Fatal(err)
 				}
 			}
 			children := s.awaitChildren(t, 1)
 			c.end(s)
-			timer := time.AfterFunc(45*time.Second, // the programs would go on for a minute
+			timer := time.AfterFunc(5*time.Minute, // the programs would go on for ten
 				func() { _ = s.cmd.Process.Kill() })
 			err := s.wait()
 			timer.Stop()
@@ -163,7 +163,7 @@ func awaitGone(t *testing.T, processes []string) {
 	t.Helper()
 	for _, p := range processes {
 		pid, _, _ := strings.Cut(p, " ")
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 			if b, err := os.ReadFile("/proc/" + pid + "/stat"); err != nil || !strings.Contains(string(b), "deno") || strings.Contains(string(b), ") Z ") {
 				break
 			}
@@ -201,7 +201,7 @@ func TestClientKilled(t *testing.T) {
 	children := s.awaitChildren(t, 1)
 	_ = client.Process.Kill()
 	_ = client.Wait()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(b), ") Z ") {
 			break

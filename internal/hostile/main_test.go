@@ -57,7 +57,7 @@ func prepare() error {
 	}
 	if binary = os.Getenv("CODERUNNER_SERVER"); binary == "" {
 		binary = filepath.Join(suiteTemp, "coderunner")
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", binary, "coderunner/cmd/coderunner")
+		build := exec.Command("go", "build", "-buildvcs=false", "-ldflags", testcache.Flags, "-o", binary, "coderunner/cmd/coderunner")
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build: %w\n%s", err, out)
 		}
@@ -238,8 +238,8 @@ func playRole(role string) int {
 		fmt.Fprintln(os.Stderr, cmd.Process.Pid)
 		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
 		fmt.Fprintln(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"javascript","code":"for(;;);","timeout_seconds":60}}}`)
-		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"python","code":"while True: pass","timeout_seconds":60}}}`)
+		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"javascript","code":"for(;;);","timeout_seconds":600}}}`)
+		fmt.Fprintln(in, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"python","code":"while True: pass","timeout_seconds":600}}}`)
 		time.Sleep(5 * time.Minute) // the test kills us
 	}
 	return 0

@@ -8,6 +8,10 @@ import (
 	"sync"
 )
 
+// Flags are the linker's for programs that tests build. Machine code is kept by wazero's version,
+// which tests of libraries do not know: with the same one, programs find what these compiled.
+const Flags = "-X github.com/tetratelabs/wazero/internal/version.version=dev"
+
 // Dir returns a directory beside the user's own cache, which tests do not touch,
 // or CODERUNNER_TEST_CACHE. It stays from one run of the tests to the next, so
 // that only the first one fetches and compiles the runtimes. For a user without
@@ -16,11 +20,9 @@ var Dir = sync.OnceValue(func() string {
 	if dir := os.Getenv("CODERUNNER_TEST_CACHE"); dir != "" {
 		return dir
 	}
-	if base, err := os.UserCacheDir(); err == nil {
-		dir := filepath.Join(base, "coderunner-test")
-		if os.MkdirAll(dir, 0o700) == nil {
-			return dir
-		}
+	base, err := os.UserCacheDir()
+	if dir := filepath.Join(base, "coderunner-test"); err == nil && os.MkdirAll(dir, 0o700) == nil {
+		return dir
 	}
 	return filepath.Join(os.TempDir(), fmt.Sprintf("coderunner-test-%d", os.Getuid()))
 })

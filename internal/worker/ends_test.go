@@ -44,8 +44,7 @@ func TestKilled(t *testing.T) {
 	if _, err := py.Run(t.Context(), runners.Request{Language: runners.Python, Code: "1"}); err != nil {
 		t.Fatal(err) // the first one may have the runtime to compile
 	}
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
-	defer stop()
+	ctx, stop := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
 	for client := range 4 {
 		clients.Go(func() {
@@ -67,22 +66,15 @@ func TestKilled(t *testing.T) {
 			}
 		})
 	}
-	killed := 0
-	for ctx.Err() == nil {
+	for killed := 0; killed < 20 && !t.Failed(); time.Sleep(300 * time.Millisecond) {
 		for _, p := range workers(t) {
 			if p.Kill() == nil {
 				killed++
 			}
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(300 * time.Millisecond):
-		}
 	}
+	stop()
 	clients.Wait()
-	if killed < 4 {
-		t.Errorf("%d workers were killed", killed)
-	}
 	for _, r := range []runners.Runner{py, sh} {
 		req := runners.Request{Language: runners.Python, Code: "print(1)"}
 		if r == sh {

@@ -16,5 +16,5 @@ func TestContract(t *testing.T) {
 // TestContractFresh does a part of the same for JavaScript, whose programs are
 // TypeScript's but for six, with processes that are started for their runs.
 func TestContractFresh(t *testing.T) {
-	runnertest.RunWith(t, open(t, "", nil), []runners.Language{runners.JavaScript}, runnertest.Options{Part: 4})
+	runnertest.RunWith(t, open(t, "", nil), []runners.Language{runners.JavaScript}, runnertest.Options{Part: 8})
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/runners"
 )
 
@@ -58,6 +59,9 @@ console.log((await server.ssrLoadModule("/add.ts")).add(2, 3), (await server.tra
 await server.close();`, nil, `[ "assets/index-N.js", "assets/index-N.css", "index.html" ] [ "assets", "index.html" ] true` + "\nlet a;\n5 true"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.name == "vite" {
+				sample.Long(t)
+			}
 			o := run(t, r, runners.Request{Code: tt.code, Packages: tt.packages})
 			if got := strings.TrimSpace(o.Stdout); o.Status != runners.Succeeded || !strings.HasPrefix(got, tt.want) {
 				t.Errorf("%s %+v\n%s\nwant %s\n%s", o.Status, o.Error, got, tt.want, o.Stderr)

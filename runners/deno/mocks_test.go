@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"coderunner/internal/sample"
 	"coderunner/runners"
 )
 
@@ -27,7 +28,7 @@ func TestMockedModules(t *testing.T) {
 	r := open(t, "", nil)
 	const vitest = "import { beforeEach, expect, it, vi } from 'vitest'\n"
 	const passed = `ok \| \d passed \| 0 failed`
-	for _, tt := range []struct {
+	for _, tt := range sample.Of(t, 2, []struct {
 		name, code string
 		status     runners.Status
 		stdout     string // a regular expression
@@ -52,7 +53,7 @@ func TestMockedModules(t *testing.T) {
 		{"node", "import test, { mock } from 'node:test'; import assert from 'node:assert'; test('a', async () => { mock.module('./mode.ts', { namedExports: { mode: 'node' } }); const { banner } = await import('./app.ts'); assert.equal(banner(), 'mode node') })", runners.Succeeded, passed},
 		{"names", vitest + "import { greet, gret } from './service'\nvi.mock('./db')\nit('a', () => {})", runners.Failed, `^$`},
 		{"the host's files", vitest + "vi.mock('/etc/passwd')\nit('a', async () => { await expect(vi.importActual('/etc/passwd')).rejects.toThrow(/not found|no such file|read access/i); await expect(import('/etc/hostname')).rejects.toThrow(/not found|no such file|read access/i); expect(() => vi.requireActual('/etc/hosts')).toThrow(/find|no such file|read access/i) })", runners.Succeeded, passed},
-	} {
+	}) {
 		t.Run(tt.name, func(t *testing.T) {
 			req := runners.Request{Code: tt.code}
 			for name, text := range mockedFiles {

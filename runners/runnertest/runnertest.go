@@ -28,8 +28,7 @@
 //
 // # Testing
 //
-// The comparison has tests of its own. Without a network, the cases that say
-// "network" can be left out by [Options].
+// The comparison has tests of its own.
 package runnertest
 
 import (
@@ -47,9 +46,6 @@ import (
 
 // Options say which cases to leave out.
 type Options struct {
-	Offline bool // those that fetch packages
-	// Skip has the names of cases with the reason for leaving them out.
-	Skip  map[string]string
 	Part  int  // run one in so many of the cases (package sample)
 	Cases bool // only programs, and nothing of the runner's conduct
 }
@@ -78,12 +74,6 @@ func RunWith(t *testing.T, r runners.Runner, languages []runners.Language, o Opt
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			if reason, ok := o.Skip[c.Name]; ok {
-				t.Skip(reason)
-			}
-			if o.Offline && c.Network {
-				t.Skip("fetches packages")
-			}
 			for _, l := range languages {
 				if _, ok := c.program(l); ok {
 					t.Run(string(l), func(t *testing.T) { c.run(t, r, l) })
@@ -96,9 +86,6 @@ func RunWith(t *testing.T, r runners.Runner, languages []runners.Language, o Opt
 	}
 	for _, c := range conducts {
 		t.Run(c.name, func(t *testing.T) {
-			if reason, ok := o.Skip[c.name]; ok {
-				t.Skip(reason)
-			}
 			for _, l := range languages {
 				t.Run(string(l), func(t *testing.T) { c.run(t, r, l) })
 			}

@@ -112,7 +112,7 @@ func connect(t *testing.T, k *Socket, to Addr) abi.Errno {
 	if e != abi.EINPROGRESS {
 		return e
 	}
-	ctx, cancel := context.WithTimeout(bg, 10*time.Second)
+	ctx, cancel := context.WithTimeout(bg, time.Minute)
 	defer cancel()
 	is(t, "wait", k.Wait(ctx, abi.POLLOUT, 0), abi.OK)
 	return k.Connected()
@@ -120,7 +120,7 @@ func connect(t *testing.T, k *Socket, to Addr) abi.Errno {
 
 func readAll(t *testing.T, k *Socket) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(bg, 10*time.Second)
+	ctx, cancel := context.WithTimeout(bg, time.Minute)
 	defer cancel()
 	var all []byte
 	buf := make([]byte, 1000)
@@ -191,7 +191,7 @@ func TestHostInterface(t *testing.T) {
 	}
 	defer c.Close()
 	io.WriteString(c, "from the host")
-	ctx, cancel := context.WithTimeout(bg, 10*time.Second)
+	ctx, cancel := context.WithTimeout(bg, time.Minute)
 	defer cancel()
 	is(t, "wait", k.Wait(ctx, abi.POLLIN, 0), abi.OK)
 	a, _, e := k.Accept()
@@ -216,7 +216,7 @@ func TestHostDatagrams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	client.SetDeadline(time.Now().Add(30 * time.Second))
+	client.SetDeadline(time.Now().Add(time.Minute))
 	other := client.LocalAddr().(*net.UDPAddr).AddrPort()
 	free, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -236,7 +236,7 @@ func TestHostDatagrams(t *testing.T) {
 		if _, err := client.WriteToUDPAddrPort([]byte(text), where.IP); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(bg, 30*time.Second)
+		ctx, cancel := context.WithTimeout(bg, time.Minute)
 		defer cancel()
 		is(t, "wait", k.Wait(ctx, abi.POLLIN, 0), abi.OK)
 		receive(t, k, text)
@@ -317,7 +317,7 @@ func TestOutsideDatagrams(t *testing.T) {
 	is(t, "send to what is not allowed", e, abi.EACCES)
 	_, e = k.Send(bg, Message{Data: [][]byte{[]byte("a"), []byte("b")}, To: &to})
 	is(t, "send", e, abi.OK)
-	ctx, cancel := context.WithTimeout(bg, 10*time.Second)
+	ctx, cancel := context.WithTimeout(bg, time.Minute)
 	defer cancel()
 	is(t, "wait", k.Wait(ctx, abi.POLLIN, 0), abi.OK)
 	buf := make([]byte, 10)
