@@ -24,4 +24,6 @@ const (
 	PassRounds
 	// PassStrides checks addresses for several rounds of a loop at once.
 	PassStrides
+	// PassParts cuts long sequences of side modules so that they are compiled faster.
+	PassParts
 )
