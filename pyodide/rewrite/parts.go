@@ -20,12 +20,13 @@ import (
 //	                end a … end b … end c …
 //
 // No exception is pending while code is executed, and none but ours sets the flag, so the branch
-// always goes to the first part. It and the bounds that are checked again cost a few
-// instructions for the calls and branches of a part, in loops, too.
+// always goes to the first part. It, values that change places, and bounds that are checked
+// again cost some instructions for the 64 branches of a part. Loops stay whole, unless they are
+// large themselves: compilers put all of a function into one to share code at its end.
 
 const (
-	minCut    = 16 << 10 // bytes of a body that is cut
-	partForks = 64       // branches and calls in a part
+	minCut    = 16 << 10 // bytes of a function or loop that is cut
+	partForks = 64       // branches, blocks and calls that may throw, directly in a part
 	maxCuts   = 1 << 10  // in a function
 )
 
@@ -37,7 +38,9 @@ type cut struct{ at, parts int }
 type sequence struct {
 	t      wasmbin.FuncType
 	start  int
-	whole  bool  // it cannot be cut: operands are there at its start, or may be
+	whole  bool // it cannot be cut: operands are there at its start, or may be
+	loop   bool
+	before int   // cuts that were found before it began
 	cuts   []int // where parts begin, but for the first
 	forks  int   // of the last part
 	height int   // of its operand stack
@@ -69,23 +72,28 @@ func (c *coder) findCuts(b *body, t wasmbin.FuncType) error {
 			if in.Op == wasmbin.OpIf {
 				s.height--
 			}
-			open = append(open, sequence{t: bt, start: in.End, whole: in.Op == wasmbin.OpTry || len(bt.Params) > 0, height: len(bt.Params)})
+			open = append(open, sequence{t: bt, start: in.End, whole: in.Op == wasmbin.OpTry || len(bt.Params) > 0,
+				loop: in.Op == wasmbin.OpLoop, before: len(c.cuts), height: len(bt.Params)})
 			continue
 		case wasmbin.OpElse, wasmbin.OpCatch, wasmbin.OpCatchAll:
 			c.keepCuts(s, forks)
 			*s = sequence{t: s.t, start: in.End, whole: s.whole, height: len(s.t.Params)}
 			continue
 		case wasmbin.OpEnd, wasmbin.OpDelegate:
-			c.keepCuts(s, forks)
-			inner := *s
+			if c.keepCuts(s, forks); s.loop && in.End-s.start < least {
+				c.cuts = c.cuts[:s.before]
+			}
 			if open = open[:len(open)-1]; len(open) == 0 {
 				continue
 			}
+			results := len(s.t.Results)
 			s = &open[len(open)-1]
-			s.height += len(inner.t.Results)
-			s.forks += inner.forks + 1
-		case wasmbin.OpCall, wasmbin.OpCallIndirect, wasmbin.OpBrIf:
+			s.height += results
 			s.forks++
+		case wasmbin.OpCall, wasmbin.OpCallIndirect, wasmbin.OpBrIf:
+			if in.Op != wasmbin.OpCall || c.r.mayThrow[in.A] {
+				s.forks++
+			}
 			fallthrough
 		default:
 			s.height = c.r.after(s.height, &in)

@@ -1,7 +1,7 @@
 package rewrite
 
 // Passes is a set of passes that change nothing but the speed of the code on
-// wazero's compiler engine. RATIONALE.md has what each gains.
+// wazero's compiler engine, or of compiling it. RATIONALE.md has what each gains.
 type Passes uint
 
 // The passes.
