@@ -46,6 +46,9 @@ func (c *coder) function(out []byte, i int) ([]byte, error) {
 	if err := c.findSpans(c.r.m.CodeOf(b.b, b.at, t)); err != nil {
 		return nil, err
 	}
+	if err := c.findCuts(b, t); err != nil {
+		return nil, err
+	}
 	if c.eh {
 		c.buf = append(c.buf, wasmbin.OpBlock, 0x40)
 		c.labels++
@@ -75,6 +78,7 @@ func (c *coder) moreLocals(b *body) []byte {
 func (c *coder) instructions() error {
 	var in, last wasmbin.Instr
 	for c.c.Next(&in) {
+		c.part(&in)
 		switch in.Op {
 		case wasmbin.OpBlock, wasmbin.OpIf:
 			c.push(plainBlock)

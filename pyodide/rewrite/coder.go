@@ -57,6 +57,8 @@ type coder struct {
 	openSpans []int32
 	nextSpan  int32
 
+	cuts []cut // in the order of their places
+
 	path int   // changes where paths meet
 	seen []int // the path on which each local was read or set last
 }

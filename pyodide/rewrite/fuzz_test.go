@@ -31,6 +31,7 @@ func FuzzModule(f *testing.F) {
 	f.Add(countModule(), uint8(0))
 	for seed := range uint64(8) {
 		f.Add(generate(rand.New(rand.NewPCG(seed, 7))).encode(), uint8(seed))
+		f.Add(memoryModule(seed, 4), uint8(64+seed))
 	}
 	f.Add(pythonLike("", nil), uint8(40))
 	ctx := context.Background()
@@ -42,6 +43,9 @@ func FuzzModule(f *testing.F) {
 		}
 		if how&16 != 0 {
 			o.Fuel = -1
+		}
+		if how&64 != 0 {
+			o.forks = 1
 		}
 		out, info, err := Module(in, o)
 		if err != nil {

@@ -1,7 +1,7 @@
 package rewrite
 
 // Passes is a set of passes that change nothing but the speed of the code on
-// wazero's compiler engine. RATIONALE.md has what each gains.
+// wazero's compiler engine, or of compiling it. RATIONALE.md has what each gains.
 type Passes uint
 
 // The passes.
@@ -24,4 +24,6 @@ const (
 	PassRounds
 	// PassStrides checks addresses for several rounds of a loop at once.
 	PassStrides
+	// PassParts cuts long sequences of side modules so that they are compiled faster.
+	PassParts
 )

@@ -21,12 +21,13 @@ func TestRandomModules(t *testing.T) {
 	for seed := first; seed < first+n && !t.Failed(); seed++ {
 		p := generate(rand.New(rand.NewPCG(uint64(seed), 7)))
 		in := p.encode()
-		for _, o := range []Options{{Fuel: -1}, {Fuel: 2}} {
+		for _, o := range []Options{{Fuel: -1}, {Fuel: 2}, {Fuel: 3, forks: 1}} {
 			out, info, err := Module(in, o)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 			stats.Tries += info.Stats.Tries
+			stats.Parts += info.Stats.Parts
 			compare(t, seed, p, out, &total)
 		}
 	}
@@ -34,8 +35,11 @@ func TestRandomModules(t *testing.T) {
 		t.Errorf("the programs do too little: %d thrown, %d caught, %d rethrown, %d delegated",
 			total.thrown, total.caught, total.rethrown, total.delegated)
 	}
-	t.Logf("%d modules, %d tries; %d thrown, %d caught, %d rethrown, %d delegated",
-		n, stats.Tries, total.thrown, total.caught, total.rethrown, total.delegated)
+	if stats.Parts < 10*n {
+		t.Errorf("%d parts in %d modules", stats.Parts, n)
+	}
+	t.Logf("%d modules, %d tries, %d parts; %d thrown, %d caught, %d rethrown, %d delegated",
+		n, stats.Tries, stats.Parts, total.thrown, total.caught, total.rethrown, total.delegated)
 }
 
 func compare(t *testing.T, seed int, p *program, out []byte, total *model) {

@@ -13,7 +13,7 @@
 //   - on request has the host run CPython's threads (Options.Threads);
 //   - exports what an embedder or a snapshot needs and the module hides;
 //   - on request makes the lean form of a main module (Options.Lean);
-//   - avoids shapes that wazero's compiler turns into slow code (Passes).
+//   - avoids shapes that wazero's compiler turns into slow code, or slowly (Passes).
 //
 // RATIONALE.md has the reasons, and what exactly the rewritten code does.
 //
@@ -76,7 +76,7 @@ const Version = "10"
 
 // SideVersion is the Version of side modules, for changes that leave main modules
 // as they are.
-const SideVersion = Version + ".2"
+const SideVersion = Version + ".3"
 
 // Module rewrites a module. The result is the same for the same input and
 // options. A malformed or unsupported module is a *wasmbin.FormatError; other

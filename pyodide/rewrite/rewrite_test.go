@@ -87,6 +87,7 @@ func call(t testing.TB, m api.Module, name string, p uint64) (o outcome) {
 var variants = map[string]Options{
 	"plain": {Fuel: -1},
 	"fuel":  {Fuel: 3},
+	"parts": {forks: 1},
 	"lean":  {Lean: true, Trampoline: true, TableMax: 100},
 }
 

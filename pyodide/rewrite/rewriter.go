@@ -43,6 +43,8 @@ type Options struct {
 	// value 0 now), and the globals that hold addresses (Info.Symbols has their
 	// values). Functions, memories, tables and mutable globals stay exported.
 	Lean bool
+
+	forks int // in place of partForks, in functions of all sizes and in main modules: for tests
 }
 
 // Body replaces the body of one function.
@@ -134,6 +136,7 @@ type Stats struct {
 	Detours             int // ways around a call that come first now
 	Inlined             int // calls replaced by the function's code
 	Strides             int // loops of which rounds are written as one
+	Parts               int // of sequences that are cut
 	Rounds, Repeated    int // loops that pay for several rounds at once; with more than one body
 }
 
