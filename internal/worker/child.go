@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -168,8 +167,8 @@ func (w *child) own() int64 {
 	return min(max(w.memory, besides+sysmem.Live()*5/4), 3*w.memory)
 }
 
-// rested has the collector keep to the worker's own memory when no run follows, and collects what
-// the last ones left.
+// rested has the collector keep to the worker's own memory when no run follows, and returns to the
+// system what the last ones left.
 func (w *child) rested() {
 	w.mu.Lock()
 	idle := w.inUse == 0
@@ -177,12 +176,8 @@ func (w *child) rested() {
 		debug.SetMemoryLimit(w.own())
 	}
 	w.mu.Unlock()
-	switch {
-	case !idle:
-	case sysmem.Heap() > 2*w.memory:
+	if idle && (sysmem.Heap() > 2*w.memory || sysmem.Due()) {
 		debug.FreeOSMemory()
-	case sysmem.Due():
-		runtime.GC()
 	}
 }
 
