@@ -113,7 +113,8 @@ const imports = `
 	internal/images:
 	internal/intercept: internal/netpolicy
 	internal/netpolicy:
-	internal/pool:
+	internal/crew:
+	internal/pool: internal/crew
 	internal/inflight:
 	internal/procdir:
 	internal/project: internal/machine/abi

@@ -22,7 +22,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := s.newConn("stdio")
-	c.cancel, c.out, c.crew = cancel, out, crew.New(runtime.GOMAXPROCS(0), ctx.Done())
+	c.cancel, c.out, c.crew = cancel, out, crew.New(2*runtime.GOMAXPROCS(0), ctx.Done())
 	if err := s.mcp.RegisterSession(ctx, c.peer); err != nil {
 		return fmt.Errorf("register session: %w", err)
 	}

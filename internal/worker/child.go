@@ -153,7 +153,7 @@ func (w *child) limit(more int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inUse += more
-	debug.SetMemoryLimit(w.own() + w.inUse + between)
+	debug.SetMemoryLimit(w.own() + max(w.inUse, between))
 	if w.inUse == 0 {
 		w.rest.Reset(resting)
 	}

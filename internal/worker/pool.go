@@ -37,7 +37,7 @@ type Options struct {
 
 // Bounds of a worker's life.
 const (
-	maxRuns   = 2000
+	maxRuns   = 10_000
 	maxIdle   = 11 * time.Minute // without a run: longer than a runner keeps a session's interpreter
 	idleRoom  = 32 << 20         // bytes that it may keep besides ownMemory when it runs nothing
 	returning = time.Second      // in which a worker gives the memory of its runs back
@@ -278,7 +278,7 @@ func (p *Pool) forget(w *worker, s *served) {
 		return
 	}
 	w.idle = time.Now()
-	w.drain(min(runtime.GOMAXPROCS(0), maxLines))
+	w.drain(min(2*runtime.GOMAXPROCS(0), maxLines)) // as many as an impatient client has in use
 	if w.retired {
 		w.end("retired")
 	}
