@@ -15,10 +15,3 @@ func Live() int64 {
 	metrics.Read(sample)
 	return int64(sample[0].Value.Uint64())
 }
-
-// Due reports whether there is so much garbage that the collector runs at the next occasion.
-func Due() bool {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/goal:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64() >= sample[1].Value.Uint64()
-}

@@ -153,18 +153,20 @@ func (w *child) limit(more int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.inUse += more
-	debug.SetMemoryLimit(w.own() + max(w.inUse, between))
+	limit, _ := w.own()
+	debug.SetMemoryLimit(limit + max(w.inUse, between))
 	if w.inUse == 0 {
 		w.rest.Reset(resting)
 	}
 }
 
-// own is what the collector keeps to when nothing runs. Beside what stays, such as the modules of
-// languages, a quarter as much may be garbage: with less room the collector would mark all of it
-// again and again.
-func (w *child) own() int64 {
+// own returns how much the collector keeps to when nothing runs, and how much there is a reason for.
+// Beside what stays, such as the modules of languages, a quarter as much may be garbage: with less
+// room the collector would mark all of it again and again.
+func (w *child) own() (limit, need int64) {
 	const besides = 8 << 20 // the heap
-	return min(max(w.memory, besides+sysmem.Live()*5/4), 3*w.memory)
+	need = max(w.memory, besides+sysmem.Live()*5/4)
+	return min(need, 3*w.memory), need
 }
 
 // rested has the collector keep to the worker's own memory when no run follows, and returns to the
@@ -172,11 +174,12 @@ func (w *child) own() int64 {
 func (w *child) rested() {
 	w.mu.Lock()
 	idle := w.inUse == 0
+	limit, need := w.own()
 	if idle {
-		debug.SetMemoryLimit(w.own())
+		debug.SetMemoryLimit(limit)
 	}
 	w.mu.Unlock()
-	if idle && (sysmem.Heap() > 2*w.memory || sysmem.Due()) {
+	if idle && sysmem.Heap() > need/8*7 { // as much as there was when the collector kept to the limit throughout
 		debug.FreeOSMemory()
 	}
 }
