@@ -145,7 +145,7 @@ const gcPercent = 400
 // as a worker may have for long, it marked all that lives after every thirtieth run.
 const (
 	between = 12 << 20
-	resting = 200 * time.Millisecond // less than returning
+	resting = 700 * time.Millisecond // less than returning
 )
 
 // limit has the collector keep to what the runs in progress may use and more.
