@@ -113,7 +113,8 @@ const imports = `
 	internal/images:
 	internal/intercept: internal/netpolicy
 	internal/netpolicy:
-	internal/pool:
+	internal/crew:
+	internal/pool: internal/crew
 	internal/inflight:
 	internal/procdir:
 	internal/project: internal/machine/abi
@@ -196,11 +197,11 @@ const imports = `
 	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions internal/worker runners runners/deno
 	internal/answer: internal/images runners
 	internal/worker: cache internal/machine/netstack internal/netpolicy internal/process internal/sandbox internal/sysmem internal/worker/wire pyodide pyodide/codestore pyodide/linmem runners runners/bash runners/python runners/python/install runners/python/process runners/python/requirement runners/python/resolver runners/toolbox runners/wasi runners/wasi/engine
-	internal/worker/wire:
+	internal/worker/wire: internal/crew
 	internal/compiler: internal/process internal/sysmem pyodide runners/wasi/engine
 	internal/httpserve: internal/inflight internal/server internal/server/queue internal/session runners
 	internal/repl: internal/project internal/session runners runners/bash runners/deno
-	internal/server: internal/answer internal/images internal/netpolicy internal/notebook internal/server/queue internal/session internal/tools runners
+	internal/server: internal/answer internal/crew internal/images internal/netpolicy internal/notebook internal/server/queue internal/session internal/tools runners
 	internal/server/queue: internal/sysmem
 	internal/session: internal/project runners
 	internal/session/bucket: internal/session

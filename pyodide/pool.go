@@ -36,7 +36,7 @@ func newInstances(r *compiled, maxIdle int) instances {
 		Reset:       func(in *instance) (*instance, error) { return in, in.reset() },
 		Close:       func(in *instance) { in.close() }, // nobody to report an error to
 		MaxIdle:     maxIdle,
-		MaxUsed:     runtime.GOMAXPROCS(0),
+		MaxUsed:     2 * runtime.GOMAXPROCS(0),
 		MaxIdleTime: maxIdleTime,
 		Return:      returnTime,
 	})}

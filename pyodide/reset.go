@@ -39,7 +39,7 @@ func (in *instance) detach() bool {
 	in.signals.close()
 	in.signals, in.deadline, in.proc, in.fs, in.process, in.tls = &signals{}, never(), nil, nil, nil, nil
 	in.memory.Share(nil)
-	ranges, err := in.memory.Written()
+	ranges, err := in.memory.Rewritten()
 	if err != nil {
 		return false
 	}

@@ -92,37 +92,44 @@ func (s *server) call(ctx context.Context, arguments map[string]any) (stdout str
 	return out.Stdout, text, err
 }
 
-// cpu returns the time that the process and its children that have ended took
-// of the processors, or 0 where /proc does not tell.
+// cpu returns the time that the process and all below it took of the processors, those that have
+// ended among them, or 0 where /proc does not tell.
 func (s *server) cpu() time.Duration {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.pid))
-	if err != nil {
-		return 0
-	}
-	// What follows the name begins with field 3; the times are 14 to 17.
-	fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
 	var ticks time.Duration
-	for _, f := range fields[11:15] {
-		n, _ := strconv.Atoi(f)
-		ticks += time.Duration(n)
+	for _, pid := range s.processes() {
+		data, _ := os.ReadFile("/proc/" + pid + "/stat") // it may end meanwhile, and is then its parent's
+		// What follows the name begins with field 3; the times are 14 to 17.
+		fields := strings.Fields(string(data[strings.LastIndexByte(string(data), ')')+1:]))
+		for _, f := range fields[min(11, len(fields)):min(15, len(fields))] {
+			n, _ := strconv.Atoi(f)
+			ticks += time.Duration(n)
+		}
 	}
 	return ticks * 10 * time.Millisecond
+}
+
+// processes returns the ids of the process and of all below it.
+func (s *server) processes() []string {
+	pids := []string{strconv.Itoa(s.pid)}
+	for i := 0; i < len(pids); i++ {
+		lists, _ := filepath.Glob("/proc/" + pids[i] + "/task/*/children")
+		for _, list := range lists {
+			children, _ := os.ReadFile(list)
+			pids = append(pids, strings.Fields(string(children))...)
+		}
+	}
+	return pids
 }
 
 // privateBytes returns the memory of the process and its children that is
 // shared with nobody and backed by no file.
 func (s *server) privateBytes() (sum int64) {
-	for pids := []string{strconv.Itoa(s.pid)}; len(pids) > 0; pids = pids[1:] {
-		rollup, _ := os.ReadFile("/proc/" + pids[0] + "/smaps_rollup") // a child may end meanwhile
+	for _, pid := range s.processes() {
+		rollup, _ := os.ReadFile("/proc/" + pid + "/smaps_rollup") // a child may end meanwhile
 		_, rest, _ := strings.Cut(string(rollup), "\nPrivate_Dirty:")
 		var kib int64
 		_, _ = fmt.Sscan(rest, &kib)
 		sum += kib << 10
-		lists, _ := filepath.Glob("/proc/" + pids[0] + "/task/*/children")
-		for _, list := range lists {
-			children, _ := os.ReadFile(list)
-			pids = append(pids, strings.Fields(string(children))...)
-		}
 	}
 	return sum
 }

@@ -136,7 +136,10 @@ func (p *Pool[K, V]) Drop(which func(K) bool) {
 // background work.
 func (p *Pool[K, V]) Close() {
 	p.mu.Lock()
-	p.closed = true
+	if !p.closed {
+		p.closed = true
+		close(p.end)
+	}
 	for _, s := range p.keys {
 		if s.delayed != nil && s.delayed.Stop() {
 			p.background.Done()

@@ -22,6 +22,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"coderunner/internal/crew"
 )
 
 // recently is how long after its last Get a key's only ready value is protected
@@ -54,6 +56,8 @@ type Pool[K comparable, V comparable] struct {
 	o Options[K, V]
 
 	background sync.WaitGroup
+	end        chan struct{} // closed by Close
+	crew       *crew.Crew    // resets
 
 	mu     sync.Mutex
 	keys   map[K]*values[V]
@@ -83,7 +87,8 @@ type idle[V any] struct {
 
 // New returns an empty Pool.
 func New[K comparable, V comparable](o Options[K, V]) *Pool[K, V] {
-	p := &Pool[K, V]{o: o, keys: map[K]*values[V]{}}
+	p := &Pool[K, V]{o: o, keys: map[K]*values[V]{}, end: make(chan struct{})}
+	p.crew = crew.New(1, p.end)
 	p.came = sync.NewCond(&p.mu)
 	return p
 }
@@ -207,7 +212,7 @@ func (p *Pool[K, V]) Put(key K, v V) {
 	s.resetting++
 	p.background.Add(1)
 	p.mu.Unlock()
-	go func() {
+	p.crew.Go(func() {
 		defer p.background.Done()
 		fresh, err := p.o.Reset(v)
 		if err != nil {
@@ -221,7 +226,7 @@ func (p *Pool[K, V]) Put(key K, v V) {
 		if err == nil && !kept {
 			p.o.Close(fresh)
 		}
-	}()
+	})
 }
 
 // Discard ends a lease without putting the value back; the caller closes it.

@@ -13,6 +13,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
 
+	"coderunner/internal/crew"
 	"coderunner/runners"
 )
 
@@ -43,6 +44,7 @@ type conn struct {
 	handle func(context.Context, *message) mcp.JSONRPCMessage
 	// prepare returns the context of a request that is answered by the last argument.
 	prepare func(context.Context, *conn, *message, writeFunc) context.Context
+	crew    *crew.Crew // serves what is read
 
 	writeMu sync.Mutex // held while one message is written
 	out     io.Writer
@@ -143,7 +145,7 @@ func (c *conn) dispatch(ctx context.Context, m *message) error {
 		c.serve(reqCtx, m, req, c.write)
 		return nil
 	}
-	go c.serve(reqCtx, m, req, c.write)
+	c.crew.Go(func() { c.serve(reqCtx, m, req, c.write) })
 	return nil
 }
 

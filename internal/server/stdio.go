@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"go.uber.org/zap"
+
+	"coderunner/internal/crew"
 )
 
 // ServeStdio speaks MCP on the two streams until in ends, ctx is done or the
@@ -19,7 +22,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := s.newConn("stdio")
-	c.cancel, c.out = cancel, out
+	c.cancel, c.out, c.crew = cancel, out, crew.New(2*runtime.GOMAXPROCS(0), ctx.Done())
 	if err := s.mcp.RegisterSession(ctx, c.peer); err != nil {
 		return fmt.Errorf("register session: %w", err)
 	}

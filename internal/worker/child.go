@@ -79,10 +79,13 @@ func Main() int {
 type child struct {
 	conn    *wire.Conn
 	memory  int64
-	inUse   atomic.Int64 // limits of the runs in progress
 	runners map[runners.Language]runners.Runner
 	python  *python.Runner
 	output  atomic.Pointer[os.File] // see noteOutput
+
+	mu    sync.Mutex  // guards what follows
+	inUse int64       // limits of the runs in progress
+	rest  *time.Timer // of rested
 }
 
 // open opens the runners.
@@ -101,6 +104,7 @@ func (w *child) open(body []byte) error {
 		return err
 	}
 	w.memory = s.Memory
+	w.rest = time.AfterFunc(resting, w.rested)
 	w.limit(0)
 	debug.SetGCPercent(gcPercent)
 	config := zap.NewProductionConfig() // to standard error, which the server logs
@@ -137,13 +141,47 @@ func (w *child) open(body []byte) error {
 // for each run, and a worker keeps little itself.
 const gcPercent = 400
 
-// limit has the collector keep to what the runs in progress may use and more. Beside what stays,
-// such as the modules of languages, a quarter as much may be garbage: with less room the collector
-// would mark all of it again after each run.
+// The collector has between bytes more while a run follows another within resting: with as little
+// as a worker may have for long, it marked all that lives after every thirtieth run.
+const (
+	between = 12 << 20
+	resting = 700 * time.Millisecond // less than returning
+)
+
+// limit has the collector keep to what the runs in progress may use and more.
 func (w *child) limit(more int64) {
-	const runtime = 8 << 20 // besides the heap
-	own := min(max(w.memory, runtime+sysmem.Live()*5/4), 3*w.memory)
-	debug.SetMemoryLimit(own + w.inUse.Add(more))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inUse += more
+	limit, _ := w.own()
+	debug.SetMemoryLimit(limit + max(w.inUse, between))
+	if w.inUse == 0 {
+		w.rest.Reset(resting)
+	}
+}
+
+// own returns how much the collector keeps to when nothing runs, and how much there is a reason for.
+// Beside what stays, such as the modules of languages, a quarter as much may be garbage: with less
+// room the collector would mark all of it again and again.
+func (w *child) own() (limit, need int64) {
+	const besides = 8 << 20 // the heap
+	need = max(w.memory, besides+sysmem.Live()*5/4)
+	return min(need, 3*w.memory), need
+}
+
+// rested has the collector keep to the worker's own memory when no run follows, and returns to the
+// system what the last ones left.
+func (w *child) rested() {
+	w.mu.Lock()
+	idle := w.inUse == 0
+	limit, need := w.own()
+	if idle {
+		debug.SetMemoryLimit(limit)
+	}
+	w.mu.Unlock()
+	if idle && sysmem.Heap() > need/8*7 { // as much as there was when the collector kept to the limit throughout
+		debug.FreeOSMemory()
+	}
 }
 
 // brief is a time in which a run does not leave much memory behind.
@@ -210,8 +248,8 @@ func (r *childRun) run(ctx context.Context, q *request) (*outcome, error) {
 	begun := time.Now()
 	defer func() {
 		r.w.limit(-q.Limits.Memory)
-		if time.Since(begun) > brief && r.w.inUse.Load() == 0 && sysmem.Heap() > 2*r.w.memory {
-			go debug.FreeOSMemory()
+		if time.Since(begun) > brief && sysmem.Heap() > 2*r.w.memory {
+			go r.w.rested()
 		}
 	}()
 	ctx = context.WithValue(ctx, connKey{}, r)

@@ -153,3 +153,21 @@ func TestClients(t *testing.T) {
 		t.Errorf("two clients had %d workers", len(dirs))
 	}
 }
+
+// TestFirstCalls has a client begin with several programs at once, which share a worker.
+func TestFirstCalls(t *testing.T) {
+	py, _ := open(t)
+	var calls sync.WaitGroup
+	for range 4 {
+		calls.Go(func() {
+			o, err := py.Run(t.Context(), runners.Request{Language: runners.Python, Client: "several", Code: "1"})
+			if err != nil || o.Status != runners.Succeeded {
+				t.Errorf("%+v, %v", o, err)
+			}
+		})
+	}
+	calls.Wait()
+	if n := len(workers(t)); n > 2 {
+		t.Errorf("%d workers, want one and a spare", n)
+	}
+}

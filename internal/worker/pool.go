@@ -37,7 +37,7 @@ type Options struct {
 
 // Bounds of a worker's life.
 const (
-	maxRuns   = 2000
+	maxRuns   = 10_000
 	maxIdle   = 11 * time.Minute // without a run: longer than a runner keeps a session's interpreter
 	idleRoom  = 32 << 20         // bytes that it may keep besides ownMemory when it runs nothing
 	returning = time.Second      // in which a worker gives the memory of its runs back
@@ -163,8 +163,9 @@ func (p *Pool) prepare(after time.Duration) {
 // startTries is how often a worker is started for a run: it may be killed meanwhile.
 const startTries = 20
 
-// takeLocked returns the spare worker, once there is one. p.mu is released meanwhile.
-func (p *Pool) takeLocked(ctx context.Context) (*worker, error) {
+// takeLocked returns the spare worker, once there is one, or one that the client has got meanwhile
+// from another call of its. p.mu is released meanwhile.
+func (p *Pool) takeLocked(ctx context.Context, s *served) (*worker, error) {
 	for failed := 0; p.spare == nil; {
 		starting := p.starting
 		p.mu.Unlock()
@@ -177,6 +178,9 @@ func (p *Pool) takeLocked(ctx context.Context) (*worker, error) {
 			}
 		}
 		p.mu.Lock()
+		if w := p.ownLocked(s); w != nil {
+			return w, nil
+		}
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -197,28 +201,17 @@ func (p *Pool) takeLocked(ctx context.Context) (*worker, error) {
 func (p *Pool) choose(ctx context.Context, s *served) (*worker, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	client, alone := s.req.Client, s.alone()
-	mine := slices.DeleteFunc(slices.Clone(p.workers), func(w *worker) bool { return w.client != client || w.retired })
-	w := (*worker)(nil)
-	if x := s.req.Session; x != nil {
-		if at := p.sessions[x.Key]; at != nil && slices.Contains(mine, at) {
-			w = at
-		}
-	}
-	if w == nil && len(mine) > 0 {
-		least := slices.MinFunc(mine, func(a, b *worker) int { return a.load() - b.load() })
-		if least.load() == 0 || !alone && !least.taken() || len(mine) >= p.o.Max {
-			w = least
-		}
-	}
+	w := p.ownLocked(s)
 	if w == nil {
 		var err error
-		if w, err = p.takeLocked(ctx); err != nil {
+		if w, err = p.takeLocked(ctx, s); err != nil {
 			return nil, err
 		}
-		w.client = client
-		p.workers = append(p.workers, w)
-		defer p.later()
+		if !slices.Contains(p.workers, w) {
+			w.client = s.req.Client
+			p.workers = append(p.workers, w)
+			defer p.later()
+		}
 	}
 	if x := s.req.Session; x != nil {
 		p.sessions[x.Key] = w
@@ -234,6 +227,25 @@ func (p *Pool) choose(ctx context.Context, s *served) (*worker, error) {
 		w.retired = true
 	}
 	return w, nil
+}
+
+// ownLocked returns the worker that the client has for a run, nil if it is to get another.
+func (p *Pool) ownLocked(s *served) *worker {
+	client, alone := s.req.Client, s.alone()
+	mine := slices.DeleteFunc(slices.Clone(p.workers), func(w *worker) bool { return w.client != client || w.retired })
+	w := (*worker)(nil)
+	if x := s.req.Session; x != nil {
+		if at := p.sessions[x.Key]; at != nil && slices.Contains(mine, at) {
+			w = at
+		}
+	}
+	if w == nil && len(mine) > 0 {
+		least := slices.MinFunc(mine, func(a, b *worker) int { return a.load() - b.load() })
+		if least.load() == 0 || !alone && !least.taken() || len(mine) >= p.o.Max {
+			w = least
+		}
+	}
+	return w
 }
 
 func (p *Pool) later() { go p.prepare(spareWait) }
@@ -278,7 +290,7 @@ func (p *Pool) forget(w *worker, s *served) {
 		return
 	}
 	w.idle = time.Now()
-	w.drain(min(runtime.GOMAXPROCS(0), maxLines))
+	w.drain(min(2*runtime.GOMAXPROCS(0), maxLines)) // as many as an impatient client has in use
 	if w.retired {
 		w.end("retired")
 	}

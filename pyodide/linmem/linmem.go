@@ -46,6 +46,10 @@ type Memory struct {
 	standing uint64 // the bytes by which the guest could not grow and has not grown since, 0 if there are none
 	tries    int    // refusals since the last grant
 	least    uint64 // of those, in bytes
+
+	seen   []Range // what Rewritten found last
+	faults uint64  // page faults of the process until it looked, 0 if something was mapped since
+	small  uint64  // the bytes that have no huge pages from then on
 }
 
 // aside is growth in bytes that does not count as being content with less: that is
@@ -174,6 +178,7 @@ func (m *Memory) Map(file *os.File, base int64, offset, length uint64) error {
 	if offset+length < offset || offset+length > m.committed.Load() {
 		return fmt.Errorf("map %d bytes at %d: outside of the memory", length, offset)
 	}
+	m.faults = 0
 	if err := m.area.mapFile(file, base, offset, length); err != nil {
 		return fmt.Errorf("map %s: %w", file.Name(), err)
 	}
@@ -210,12 +215,36 @@ func (m *Memory) Written() ([]Range, error) {
 	return out, nil
 }
 
+// Rewritten is Written for a memory that is reset again and again: the first write to a page
+// faults, so without a fault of the process the pages are those that it returned last. The
+// caller does not change the slice.
+//
+// Only a huge page would make pages that nobody has written to writable without a fault.
+func (m *Memory) Rewritten() ([]Range, error) {
+	if size := m.committed.Load(); m.small != size {
+		if m.area.smallPages(size) != nil {
+			return m.Written()
+		}
+		m.small, m.faults = size, 0
+	}
+	faults := pageFaults()
+	if faults != 0 && faults == m.faults {
+		return m.seen, nil
+	}
+	out, err := m.Written()
+	if err == nil {
+		m.seen, m.faults = out, faults
+	}
+	return out, err
+}
+
 // Revert makes a part that Written returned what it was when it was committed or
 // mapped, and returns its pages to the system.
 func (m *Memory) Revert(r Range) error {
 	if r.Offset+r.Length < r.Offset || r.Offset+r.Length > m.committed.Load() {
 		return fmt.Errorf("revert %d bytes at %d: outside of the memory", r.Length, r.Offset)
 	}
+	m.faults = 0
 	if err := m.area.revert(r); err != nil {
 		return fmt.Errorf("revert linear memory: %w", err)
 	}

@@ -63,6 +63,7 @@ func (m *Memory) MapShared(s *Shared, from int64, offset, length uint64) error {
 	if offset+length < offset || offset+length > m.committed.Load() || from < 0 || from+int64(length) > int64(len(s.bytes)) {
 		return errors.New("map shared memory: outside of the memory")
 	}
+	m.faults = 0
 	_, err := unix.MmapPtr(int(s.file.Fd()), from, unsafe.Add(m.area.base, offset), uintptr(length),
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED)
 	if err != nil {
@@ -76,6 +77,7 @@ func (m *Memory) UnmapShared(offset, length uint64) error {
 	if offset+length < offset || offset+length > m.committed.Load() {
 		return errors.New("unmap shared memory: outside of the memory")
 	}
+	m.faults = 0
 	_, err := unix.MmapPtr(-1, 0, unsafe.Add(m.area.base, offset), uintptr(length),
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED|unix.MAP_NORESERVE)
 	if err != nil {

@@ -131,6 +131,21 @@ func (a *area) readEntries(f *os.File, size uint64) (out []Range, err error) {
 	return out, nil
 }
 
+// pageFaults returns how often a page of the process was missing or could not be written to,
+// 0 if that is not known. The kernel counts a fault when it has served it.
+func pageFaults() uint64 {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return uint64(u.Minflt) + uint64(u.Majflt)
+}
+
+// smallPages keeps the kernel from joining pages of [0, size) to huge ones.
+func (a *area) smallPages(size uint64) error {
+	return unix.Madvise(unsafe.Slice((*byte)(a.base), size), unix.MADV_NOHUGEPAGE)
+}
+
 // revert drops the private copies of pages.
 func (a *area) revert(r Range) error {
 	return unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(a.base, r.Offset)), r.Length), unix.MADV_DONTNEED)

@@ -28,7 +28,8 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
+
+	"coderunner/internal/crew"
 )
 
 // Bounds of what the other side may send.
@@ -86,8 +87,7 @@ type Conn struct {
 
 	room    chan struct{}  // a token for each call that is served
 	workers sync.WaitGroup // for calls that are served
-	jobs    chan func()    // to a goroutine that has served one and waits
-	waits   atomic.Bool    // whether there is such a goroutine
+	crew    *crew.Crew     // serves them
 }
 
 type reply struct {
@@ -99,9 +99,10 @@ type reply struct {
 // New returns a Conn on one end of a socket pair, which it owns from then on. Nothing is read
 // before Start.
 func New(c *net.UnixConn, o Options) *Conn {
+	end := make(chan struct{})
 	return &Conn{
-		o: o, sock: &socket{c: c, takesFiles: o.TakesFiles}, end: make(chan struct{}),
-		waiting: map[uint32]chan reply{}, serving: map[uint32]context.CancelFunc{}, room: make(chan struct{}, maxServing), jobs: make(chan func()),
+		o: o, sock: &socket{c: c, takesFiles: o.TakesFiles}, end: end, crew: crew.New(1, end),
+		waiting: map[uint32]chan reply{}, serving: map[uint32]context.CancelFunc{}, room: make(chan struct{}, maxServing),
 	}
 }
 
@@ -307,23 +308,6 @@ func (c *Conn) take(kind, method uint8, id uint32, body []byte, file *os.File) b
 	return true
 }
 
-// work does a job, and then waits for others if nobody does: a goroutine that has served a call has
-// the stack that the next one needs, which a new one would copy four times while it grows.
-func (c *Conn) work(job func()) {
-	for {
-		job()
-		if job = nil; c.waits.Swap(true) {
-			return
-		}
-		select {
-		case job = <-c.jobs:
-			c.waits.Store(false)
-		case <-c.end:
-			return
-		}
-	}
-}
-
 // serve answers a call in the background. It reports false if there are too many, or too large ones.
 func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 	select {
@@ -344,7 +328,7 @@ func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 		return false
 	}
 	c.workers.Add(1)
-	job := func() {
+	c.crew.Go(func() {
 		defer c.workers.Done()
 		result, file, err := c.o.Serve(ctx, method, body)
 		c.mu.Lock()
@@ -366,11 +350,6 @@ func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 		if file != nil {
 			file.Close()
 		}
-	}
-	select {
-	case c.jobs <- job:
-	default:
-		go c.work(job)
-	}
+	})
 	return true
 }
