@@ -213,8 +213,8 @@ func (in *Instance) Discard() {
 // Leave cleans up after a run in the background, since the process may still be
 // ending.
 func (in *Instance) Leave() {
-	cleaning := &in.Background
-	if in.Config.Leaving && !in.Process.Grouped() && !Supervised(in.policy()) {
+	cleaning, p := &in.Background, in.policy()
+	if in.Config.Leaving && !in.Process.Grouped() && !p.Write.Any() && !Supervised(p) {
 		cleaning = &in.Dying // what was killed makes nothing in directories that are gone
 	}
 	cleaning.Go(func() {
