@@ -119,6 +119,7 @@ func run(ctx context.Context, cfg Config, o runOptions, file string, args []stri
 	first := firstSignal{shown: []*stream{stdout, stderr}}
 	req.Signals = &first.Signals
 	defer onSignal(first.take)()
+	cfg.Leaving = true
 	cfg.Overrun = func(memory bool) {
 		out := overrun(memory, cfg.Limits)
 		_ = o.show(out, cfg.Limits, &first, stdout, stderr)

@@ -162,6 +162,7 @@ func (b *Backend) openDeno() error {
 		Offline:     b.cfg.Offline,
 		Env:         networkEnv(),
 		Ahead:       b.cfg.Ahead,
+		Leaving:     b.cfg.Leaving,
 		Memory:      b.cfg.Memory,
 		Log:         b.cfg.Log.Named("deno"),
 	})

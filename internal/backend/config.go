@@ -32,6 +32,7 @@ type Config struct {
 	// Overrun, if not nil, ends this process when a program that runs in it does not end at
 	// its limits.
 	Overrun func(memory bool)
+	Leaving bool // this process ends with the backend
 
 	CacheDir  string // "": in the user's cache directory
 	CacheSize int64  // bytes; 0: no limit

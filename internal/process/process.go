@@ -77,6 +77,9 @@ type Process struct {
 // Pid returns the process's number.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
+// Grouped reports whether the process has a control group, which Reap removes.
+func (p *Process) Grouped() bool { return p.group != nil }
+
 // Kill kills the process and its group. Stopped then returns the first reason.
 // Kill does nothing after the process has ended.
 func (p *Process) Kill(reason Stop) {

@@ -4,9 +4,12 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +27,17 @@ func sh(t *testing.T, script string) *Process {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// A start that failed leaves nothing in the way of another.
+func TestStartAgain(t *testing.T) {
+	dir := t.TempDir()
+	for range 2 {
+		_, err := Start(Command{Path: filepath.Join(dir, "none"), Dir: dir, Input: filepath.Join(dir, "stdin")})
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+	}
 }
 
 // late is a writer that is held up until a stream has ended.

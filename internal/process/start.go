@@ -80,6 +80,7 @@ func Start(c Command) (*Process, error) {
 			f.Close() // a nil file returns an error, ignored
 		}
 		_ = p.group.Close()
+		_ = os.Remove(c.Input) // for the caller may start again; "" is none
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	for _, theirs := range []int{0, 3, 5} {

@@ -30,7 +30,10 @@
 // delegated.
 package sandbox
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Spec lists what a confined process may touch besides the libraries, time
 // zones and random devices that every program needs. Paths that do not exist
@@ -63,6 +66,10 @@ type Spec struct {
 	// begins, and must not wait. It is not called where the kernel cannot.
 	Supervise func(*Calls)
 }
+
+// ErrAssumed is the error of Start where [Assume] was wrong, and nothing was started. The caller
+// starts again, by what is known then.
+var ErrAssumed = errors.New("the kernel confines less than was assumed")
 
 // Level is how much of the confinement the kernel can do.
 type Level struct {

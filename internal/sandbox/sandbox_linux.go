@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,13 +16,14 @@ import (
 // not signal each other any more, which Go's scheduler does all the time.
 const signalErratum = 1 << 1
 
-var probe = sync.OnceValue(func() kernel {
-	k := kernel{shared: errors.New("the kernel has no filter of system calls")}
+// said is what the kernel says of itself.
+var said = sync.OnceValue(func() (k kernel) {
 	k.abi = landlockQuery(unix.LANDLOCK_CREATE_RULESET_VERSION)
 	k.scopes = k.abi >= 6 && landlockQuery(unix.LANDLOCK_CREATE_RULESET_ERRATA)&signalErratum != 0
 	if k.filter = canFilter(); k.filter {
 		k.flags = filterFlags()
-		k.shared, k.untraced = tryInject(k.flags, true)
+	} else {
+		k.shared = errors.New("the kernel has no filter of system calls")
 	}
 	// Package os finds out, the first time it starts a process, whether there
 	// are descriptors of processes. On a confined thread it would say no.
@@ -31,11 +33,33 @@ var probe = sync.OnceValue(func() kernel {
 	return k
 })
 
-// Probe returns what the kernel can do. The first call tries it.
-func Probe() Level {
-	k := probe()
-	return level(k)
+// tried is said with what a trial start shows.
+var tried = sync.OnceValue(func() kernel {
+	k := said()
+	if k.filter {
+		k.shared, k.untraced = tryInject(k.flags, true)
+	}
+	return k
+})
+
+var assumed atomic.Bool
+
+// Assume saves the trial start, of 1 ms, where one process is started: that one is the trial, with
+// all that the kernel has a name for. If not all of it works, Start returns [ErrAssumed].
+func Assume() { assumed.Store(true) }
+
+func probe() kernel {
+	if assumed.Load() {
+		return said()
+	}
+	return tried()
 }
+
+// Probe returns what the kernel can do. The first call tries it.
+func Probe() Level { return level(tried()) }
+
+// ABI returns Level.ABI without trying anything.
+func ABI() int { return said().abi }
 
 // supervision is what probe is for Spec.Supervise: the flags to install filters with,
 // and why it cannot be called.
@@ -74,6 +98,7 @@ func OwnNetwork() error { return probe().shared }
 // must not take long. If all is well the thread lives until end is closed: the
 // kernel takes it for the parent of the process.
 func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) error {
+	assumes := assumed.Load() // then no other process follows, either
 	result, made, identified := make(chan error), make(chan int), make(chan error)
 	var own *namespace
 	if s.Loopback && !s.Network && OwnNetwork() == nil {
@@ -99,11 +124,15 @@ func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File)
 		select {
 		case pid := <-made:
 			err := identify(pid)
-			if err == nil && !s.Network {
+			if err == nil && !s.Network && !assumes {
 				own = openNamespace(pid) // the next process makes one
 			}
 			identified <- err
 		case err := <-result:
+			if err != nil && assumes {
+				assumed.Store(false)
+				return fmt.Errorf("%w: %w", ErrAssumed, err)
+			}
 			return err
 		}
 	}
@@ -149,18 +178,20 @@ func confineStarted(k kernel, s Spec, pid int, to reach, enter bool, identify fu
 	}
 	supervise := s.Network && s.Supervise != nil && Supervised() == nil
 	// Where there are too many namespaces it has no network at all, or that of the system.
-	if enter {
-		if err := errors.Join(process.enter(), process.disarm()); err != nil {
-			return err
-		}
+	switch {
+	case enter:
+		err = errors.Join(process.enter(), process.disarm())
 		to = itself
-	} else if s.Loopback && k.shared == nil && (to == nowhere || supervise) && process.unshare() == nil {
-		if err := process.settle(identify); err != nil {
-			return err
+	case s.Loopback && k.shared == nil && (to == nowhere || supervise):
+		if err = process.unshare(); err == nil {
+			err = process.settle(identify)
+			to = max(to, itself)
+		} else if !assumed.Load() {
+			err = nil
 		}
-		if to == nowhere {
-			to = itself
-		}
+	}
+	if err != nil {
+		return err
 	}
 	flags := k.flags
 	if supervise {

@@ -106,7 +106,12 @@ func New(cfg Config) (*Runner, error) {
 	r := &Runner{launcher: l, leases: process.NewLeases(l, cfg.Ahead), sessions: newSessions(), replayLimit: replayLimit}
 	r.installer = install.Installer{Tool: t, Stale: r.leases.DropPrepared}
 	r.codes = codes{r.leases}
-	l.Background.Go(func() { sandbox.Probe() }) // a trial start, while the program is read
+	if cfg.Leaving {
+		sandbox.Assume()
+	}
+	// What a start needs, while the program is read. The start reports what is wrong with it.
+	l.Background.Go(func() { _, _ = sandbox.OwnNetwork(), sandbox.Delegated() })
+	l.Background.Go(func() { _ = dirs.WriteBootstrap(process.Variant{Ready: &process.Packages{}}) })
 	return r, nil
 }
 
@@ -145,6 +150,7 @@ func (r *Runner) Close() error {
 	err := r.RunDirs.Close()
 	r.Background.Wait(context.Background())
 	if err != nil {
+		r.Dying.Wait(context.Background())
 		err = r.RunDirs.Close()
 	}
 	r.Fetch.Close()

@@ -164,12 +164,15 @@ func waiting(t testing.TB, r *Runner) []*process.Instance {
 	}
 	all := r.leases.Pool.Ready()
 	for _, in := range all {
-		if err := in.Await(t.Context()); err != nil {
+		if err := in.Await(t.Context(), unfilled); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return all
 }
+
+// unfilled is for a process that gets no program.
+func unfilled(*process.RunDir) error { return nil }
 
 // run runs a program that must not be our failure.
 func run(t testing.TB, r *Runner, req runners.Request) *runners.Outcome {

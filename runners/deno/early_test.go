@@ -211,7 +211,7 @@ func TestEarlyStopped(t *testing.T) {
 	run(t, r, runners.Request{Code: req.Code}) // its databases are made
 	r.settle()
 	in := r.leases.Launch(t.Context(), v)
-	if err := in.Await(t.Context()); err != nil {
+	if err := in.Await(t.Context(), unfilled); err != nil {
 		t.Fatal(err)
 	}
 	defer in.Discard()

@@ -80,7 +80,7 @@ func (j *job) instance(ctx context.Context) (*process.Instance, error) {
 	if begun := time.Now(); !j.fresh {
 		in := j.leases.Take(ctx, j.variant())
 		j.key = in.Key
-		err := in.Await(ctx)
+		err := in.Await(ctx, j.fill)
 		if err == nil && in.Alive() {
 			return in, nil
 		}
@@ -97,11 +97,23 @@ func (j *job) instance(ctx context.Context) (*process.Instance, error) {
 		}
 	}
 	in := j.leases.Launch(ctx, j.variant())
-	if err := in.Await(ctx); err != nil {
+	if err := in.Await(ctx, j.fill); err != nil {
 		in.Discard()
 		return nil, err
 	}
 	return in, nil
+}
+
+// fill puts the program, the request's files and the project into the working directory. A
+// session's are put there for each of its programs.
+func (j *job) fill(dir *process.RunDir) error {
+	if j.req.Session != nil {
+		return nil
+	}
+	if err := dir.Write(j.Main, j.Program.Text(), j.Files); err != nil {
+		return err
+	}
+	return dir.Place(j.layout)
 }
 
 // variant returns the variant of the job's process.
@@ -141,13 +153,6 @@ func (j *job) execute(ctx context.Context, load bool) (*ending.Ending, error) {
 	for {
 		in, err := j.instance(ctx)
 		if err != nil {
-			return nil, err
-		}
-		if err = in.Dir.Write(j.Main, j.Program.Text(), j.Files); err == nil {
-			err = in.Dir.Place(j.layout)
-		}
-		if err != nil {
-			in.Discard()
 			return nil, err
 		}
 		running := trace.Begin("the program")

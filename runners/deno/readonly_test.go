@@ -119,7 +119,7 @@ func TestCacheIsReadOnly(t *testing.T) {
 	for _, making := range []bool{false, true} {
 		v.Making = making
 		in := r.Launch(t.Context(), v)
-		err := in.Await(t.Context())
+		err := in.Await(t.Context(), unfilled)
 		if err == nil || !strings.Contains(err.Error(), "error: 7 ways for each, written []") {
 			t.Errorf("making %v: %v", making, err)
 		}

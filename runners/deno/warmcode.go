@@ -68,14 +68,10 @@ func (c *codes) suspect(v process.Variant, d deps.Dependencies) {
 // load runs a program that loads packages. The caller calls leave on the instance, if it
 // is not nil.
 func (c *codes) load(ctx context.Context, v process.Variant, d deps.Dependencies) (*process.Instance, *ending.Ending, error) {
-	in := c.Launch(ctx, v)
-	if err := in.Await(ctx); err != nil {
-		in.Discard()
-		return nil, nil, err
-	}
 	const main = "main.js"
 	loader := d.Loader()
-	if err := in.Dir.Write(main, loader, nil); err != nil {
+	in := c.Launch(ctx, v)
+	if err := in.Await(ctx, func(dir *process.RunDir) error { return dir.Write(main, loader, nil) }); err != nil {
 		in.Discard()
 		return nil, nil, err
 	}

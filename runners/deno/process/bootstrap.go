@@ -115,10 +115,10 @@ func (f *runDirs) bootstrap(name string) (main, text string) {
 	return path + ".js", path + ".txt"
 }
 
-// writeBootstrap writes the bootstrap of a variant, unless it is there.
-func (f *runDirs) writeBootstrap(v Variant) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+// WriteBootstrap writes the bootstrap of a variant, unless it is there.
+func (f *runDirs) WriteBootstrap(v Variant) error {
+	f.writing.Lock()
+	defer f.writing.Unlock()
 	name := bootstrapName(v)
 	if slices.Contains(f.written, name) {
 		return nil

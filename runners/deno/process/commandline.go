@@ -26,8 +26,9 @@ func (in *Instance) commandLine() []string {
 		read = append(read, f.orders(), in.compiled())
 		policy = withInspector(policy)
 	}
-	if in.ownNetwork() && !v.Asks {
-		policy.Net.List = itself
+	hosts := itself
+	if !in.ownNetwork() || v.Asks {
+		hosts = nameServers(policy)
 	}
 	var imports []string
 	if v.Ready.Config {
@@ -57,7 +58,7 @@ func (in *Instance) commandLine() []string {
 		args = append(args, "--no-code-cache") // the cache would not be used again
 	}
 	write := []string{f.Work(), f.Temp(), f.Report()}
-	args = append(args, permissionFlags(in.withoutCache(policy), read, write, imports)...)
+	args = append(args, permissionFlags(in.withoutCache(policy), read, write, hosts, imports)...)
 	main, _ := in.RunDirs.bootstrap(bootstrapName(in.Variant))
 	return append(args, main)
 }

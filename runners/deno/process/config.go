@@ -39,6 +39,10 @@ type Config struct {
 	// with packages. 0 is none, which is right for one run.
 	Ahead int
 
+	// Leaving reports that this process ends when the Runner is closed. Close then does not wait
+	// until processes have ended that were killed.
+	Leaving bool
+
 	// Memory is the limit that requests will probably have, in bytes. Warm starts
 	// an idle process for it. 0 is the default limit.
 	Memory int64

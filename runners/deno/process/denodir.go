@@ -26,15 +26,13 @@ import (
 var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
 
 // link makes the run's DENO_DIR, of links into the shared one if the run has packages. What else
-// Deno would write there is refused, and not missed. Compiled TypeScript is missed: Deno tries ten
-// times to write it, for 100 ms, and panics where require() has to compile it again.
+// Deno would write there is refused, and not missed, but for compiled TypeScript: see linkGen.
 func (f *RunDir) link(shared string, packages bool) error {
 	if f.linked && (f.packages || !packages) {
 		return nil
 	}
 	dir := f.denoDir()
-	gen := genIn(dir, f.Work())
-	links := map[string]string{gen: f.gen(), filepath.Join(dir, storageName): f.gen()} // emptied after each run
+	links := map[string]string{filepath.Join(dir, storageName): f.gen()} // emptied after each run
 	if packages {
 		for _, name := range fetched {
 			links[filepath.Join(dir, name)] = filepath.Join(shared, name)
@@ -43,16 +41,32 @@ func (f *RunDir) link(shared string, packages bool) error {
 			links[filepath.Join(dir, name)] = filepath.Join(f.Code(), name)
 		}
 	}
+	f.linked, f.packages = false, packages
 	err := procdir.RemoveAll(dir)
 	if err == nil {
-		err = os.MkdirAll(filepath.Dir(gen), 0o700)
+		err = os.MkdirAll(filepath.Join(dir, "gen"), 0o700)
 	}
 	for name, target := range links {
 		if err == nil {
 			err = os.Symlink(target, name)
 		}
 	}
-	f.linked, f.packages = err == nil, packages
+	return err
+}
+
+// linkGen completes what link made, before there is a program. Without a place for its compiled
+// TypeScript Deno tries ten times to write it, for 100 ms, and panics where require() has to
+// compile it again.
+func (f *RunDir) linkGen() error {
+	if f.linked {
+		return nil
+	}
+	gen := genIn(f.denoDir(), f.Work())
+	err := os.MkdirAll(filepath.Dir(gen), 0o700)
+	if err == nil {
+		err = os.Symlink(f.gen(), gen)
+	}
+	f.linked = err == nil
 	return err
 }
 

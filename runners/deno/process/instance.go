@@ -14,6 +14,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -82,6 +83,7 @@ type Launcher struct {
 	Store   *codecache.Store
 
 	Background inflight.Group // work that runs leave behind
+	Dying      inflight.Group // what waits for killed processes where this one need not
 
 	warnOnce sync.Once // for the warning that memory cannot be limited
 
@@ -103,7 +105,8 @@ type Instance struct {
 	coded  bool   // it has databases of V8's code, or fills them
 	cold   bool   // it has packages and no databases that were made for them
 
-	started chan struct{} // closed when it is ready, or has failed
+	arranged chan struct{} // closed when Dir is there to be filled, or the start has failed
+	started  chan struct{} // closed when it is ready, or has failed
 	// The rest is set before started is closed.
 	err     error            // why it failed
 	Process *process.Process // nil if there is none
@@ -116,15 +119,22 @@ type Instance struct {
 	Interceptor netpolicy.Interceptor // of its connections, whose placeholders it has; nil: none
 }
 
-// Await waits until the instance is ready. It returns the context's cause if ctx
-// ends first.
-func (in *Instance) Await(ctx context.Context) error {
-	select {
-	case <-in.started:
-		return in.err
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// Await waits until the instance is ready. Meanwhile fill puts a program into its directory,
+// which Deno does not look at before its task; early packages are loaded before. Await returns
+// the context's cause if ctx ends first.
+func (in *Instance) Await(ctx context.Context, fill func(*RunDir) error) error {
+	var failure error
+	for _, event := range []chan struct{}{in.arranged, in.started} {
+		select {
+		case <-event:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if event == in.arranged && in.Dir != nil {
+			failure = fill(in.Dir)
+		}
 	}
+	return cmp.Or(in.err, failure)
 }
 
 // ready reports whether the start has finished, with success or not.

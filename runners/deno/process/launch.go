@@ -24,7 +24,7 @@ import (
 // that the next run can use it.
 func (in *Instance) guarded() bool {
 	p := in.policy()
-	return !Unconfined(p) && sandbox.Probe().ABI > 0 && !p.CanWrite(in.RunDirs.Path)
+	return !Unconfined(p) && sandbox.ABI() > 0 && !p.CanWrite(in.RunDirs.Path)
 }
 
 // arrange makes the DENO_DIR of the instance.
@@ -72,7 +72,7 @@ const startLimit = 30 * time.Second
 // Launch starts a Deno in the background. It is killed if ctx ends before it is
 // ready.
 func (l *Launcher) Launch(ctx context.Context, v Variant) *Instance {
-	in := &Instance{Launcher: l, Variant: v, Launched: time.Now(), started: make(chan struct{})}
+	in := &Instance{Launcher: l, Variant: v, Launched: time.Now(), arranged: make(chan struct{}), started: make(chan struct{})}
 	l.Background.Go(func() {
 		defer close(in.started)
 		in.err = in.start(ctx)
@@ -82,18 +82,23 @@ func (l *Launcher) Launch(ctx context.Context, v Variant) *Instance {
 
 // start starts the process and waits until it is ready.
 func (in *Instance) start(ctx context.Context) error {
+	arranged := sync.OnceFunc(func() { close(in.arranged) })
+	defer arranged()
 	var err error
 	arranging := trace.Begin("make the run's directory")
 	if in.Dir, err = in.RunDirs.Take(); err == nil {
 		var written error
 		var writing sync.WaitGroup
-		writing.Go(func() { written = in.RunDirs.writeBootstrap(in.Variant) })
+		writing.Go(func() { written = in.RunDirs.WriteBootstrap(in.Variant) })
 		err = in.arrange()
 		writing.Wait()
 		err = errors.Join(err, written)
 	}
 	if arranging(); err != nil {
 		return err
+	}
+	if in.Variant.Early == nil {
+		arranged()
 	}
 	report, err := process.MakePipe(in.Dir.Report())
 	in.Dir.stay[in.Dir.Report()], _ = os.Lstat(in.Dir.Report())
@@ -104,7 +109,9 @@ func (in *Instance) start(ctx context.Context) error {
 		in.Orders, err = process.OpenPipe(in.Dir.orders())
 	}
 	if err == nil {
-		in.Process, err = in.exec()
+		if in.Process, err = in.exec(); errors.Is(err, sandbox.ErrAssumed) {
+			in.Process, err = in.exec()
+		}
 	}
 	if err != nil {
 		if report != nil {
@@ -165,6 +172,11 @@ func (in *Instance) configure() error {
 		// It may have died; its stderr explains why.
 		in.Log.Debug("Deno does not read its stdin", zap.Error(err))
 	}
+	if in.OwnDir != in.DenoDir {
+		if err := in.Dir.linkGen(); err != nil { // which Deno has no use for before the program
+			return err
+		}
+	}
 	if err := in.Process.Stdout.ReadFull(make([]byte, 1), startLimit); err != nil {
 		return err
 	}
@@ -202,7 +214,11 @@ func (in *Instance) Discard() {
 // Leave cleans up after a run in the background, since the process may still be
 // ending.
 func (in *Instance) Leave() {
-	in.Background.Go(func() {
+	cleaning, p := &in.Background, in.policy()
+	if in.Config.Leaving && !in.Process.Grouped() && !p.Write.Any() && !Supervised(p) {
+		cleaning = &in.Dying // what was killed makes nothing in directories that are gone
+	}
+	cleaning.Go(func() {
 		<-in.Process.End()
 		in.Clear()
 	})
@@ -216,7 +232,7 @@ func (in *Instance) Clear() {
 		return
 	}
 	// A live process that left the group may have the directories open.
-	keep := sandbox.Probe().Name == sandbox.Full && !Unconfined(in.Config.Policy)
+	keep := !in.Config.Leaving && sandbox.Probe().Name == sandbox.Full && !Unconfined(in.Config.Policy)
 	if !in.guarded() {
 		in.Dir.linked = false
 		_ = procdir.RemoveAll(in.Dir.denoDir()) // the next run tries again

@@ -32,12 +32,12 @@ func flag(name string, g runners.Grant) (flags []string) {
 }
 
 // permissionFlags returns the permission flags of a policy for one run. Read and
-// write are the paths that every run needs, imports the flags for modules from
-// URLs, empty if there are none.
+// write are the paths that every run needs, hosts what it connects to, imports the
+// flags for modules from URLs, empty if there are none.
 //
 // A denial of everything leaves out the grant instead of becoming a flag, which
 // would also deny what the run needs.
-func permissionFlags(p runners.Policy, read, write, imports []string) []string {
+func permissionFlags(p runners.Policy, read, write, hosts, imports []string) []string {
 	var flags []string
 	add := func(kind string, allow, deny runners.Grant, needed []string) {
 		if deny.All {
@@ -58,7 +58,7 @@ func permissionFlags(p runners.Policy, read, write, imports []string) []string {
 	}
 	add("read", p.Read, p.DenyRead, read)
 	add("write", p.Write, p.DenyWrite, write)
-	add("net", p.Net, p.DenyNet, nameServers(p))
+	add("net", p.Net, p.DenyNet, hosts)
 	add("env", runners.Grant{All: true}, p.DenyEnv, nil) // it is a clean one, see runEnv
 	add("run", p.Run, p.DenyRun, nil)
 	add("sys", p.Sys, p.DenySys, nil)

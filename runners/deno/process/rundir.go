@@ -44,10 +44,11 @@ type runDirs struct {
 	Path string
 	dir  *procdir.Dir // base
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards free and Next
 	free    []*RunDir
 	Next    int
-	written []string // names of bootstraps
+	writing sync.Mutex // guards written
+	written []string   // names of bootstraps
 }
 
 // OpenRunDirs makes the base directory and removes those of dead processes.
