@@ -68,6 +68,47 @@ func (r *rewriter) copyCode() []byte {
 	return a.args().op(cp...)
 }
 
+// shortCopies are the sizes that shortCode copies by itself, the usual ones first: the first and the
+// last parts × width bytes of the range, by these instructions. Both overlap in the middle.
+var shortCopies = []struct {
+	from, to     int32
+	load, store  asm
+	width, parts byte
+}{
+	{8, 16, asm{0x29}, asm{0x37}, 8, 1},          // i64
+	{17, 32, asm{0xfd, 0}, asm{0xfd, 11}, 16, 1}, // v128
+	{33, 64, asm{0xfd, 0}, asm{0xfd, 11}, 16, 2}, // v128
+	{4, 7, asm{0x28}, asm{0x36}, 4, 1},           // i32
+	{1, 2, asm{0x2d}, asm{0x3a}, 1, 1},           // i32.load8_u, i32.store8
+	{3, 3, asm{0x2f}, asm{0x3b}, 2, 1},           // i32.load16_u, i32.store16
+}
+
+// shortCode is memory.copy of variable size. Most copies are shorter than what memory.copy itself
+// takes: its function saves and restores eight vector registers for the call of Go's memmove.
+func (r *rewriter) shortCode(chunks uint32) []byte {
+	a := asm(nil)
+	for _, c := range shortCopies {
+		a = a.get(pLen).i32(c.from).op(wasmbin.OpI32Sub).i32(c.to - c.from).op(wasmbin.OpI32LeU).void(wasmbin.OpIf).
+			get(pLen).i32(int32(c.parts * c.width)).op(wasmbin.OpI32Sub).set(pLen)
+		// The end is written first, for the case that it is out of bounds. Its address may
+		// have overflowed; then the beginning is out of bounds.
+		a = a.get(pDst).op(c.load...).op(0, 0, wasmbin.OpDrop)
+		for k := range 2 * c.parts { // all is read before anything is written
+			for _, base := range []byte{pDst, pSrc} {
+				if a = a.get(base); k >= c.parts {
+					a = a.get(pLen).op(wasmbin.OpI32Add)
+				}
+			}
+			a = a.op(c.load...).op(0, k%c.parts*c.width)
+		}
+		for k := range 2 * c.parts {
+			a = a.op(c.store...).op(0, (2*c.parts-1-k)%c.parts*c.width)
+		}
+		a = a.op(wasmbin.OpReturn).end()
+	}
+	return a.args().idx(wasmbin.OpCall, chunks)
+}
+
 // initCode is memory.init of one segment in chunks. When the segment was
 // dropped the first chunk traps.
 func (r *rewriter) initCode(seg uint32) []byte {

@@ -53,6 +53,15 @@ func TestBulk(t *testing.T) {
 		{"init", []uint64{10, 2, 5}},
 		{"init", []uint64{10, 2, 9}},
 	}
+	for n := range uint64(70) {
+		for _, at := range [][2]uint64{{99, 300}, {99, 100}, {100, 99}, {99, 99 + n/2}, {99 + n/2, 99}, {size - n, 5}, {5, size - n}, {size + 1 - n, 5},
+			{5, size + 1 - n}, {1<<32 - 1, 5}, {1<<32 - n, 5}, {5, 1<<32 - 1}, {1<<32 - n/2, 5}, {5, 1<<32 - n/2}} {
+			cases = append(cases, struct {
+				fn   string
+				args []uint64
+			}{"copy", []uint64{at[0], at[1], n}})
+		}
+	}
 	got, want := start(t, out, false), start(t, in, false)
 	for _, m := range []api.Module{got, want} {
 		b, _ := m.Memory().Read(0, size)

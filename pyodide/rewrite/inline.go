@@ -23,7 +23,8 @@ const (
 // hotFuncs are functions of CPython that are called often and have a short usual
 // path. A copy is correct whatever a function of this name does.
 var hotFuncs = []string{"_Py_NewReference", "PyObject_Malloc", "PyObject_Free", "PyObject_GC_UnTrack", "PyObject_Hash",
-	"PyLong_FromLong", "_PyType_GetDict", "PyMapping_GetOptionalItem", "PyDict_SetItem", "_PyThreadState_PopFrame"}
+	"PyLong_FromLong", "_PyType_GetDict", "PyMapping_GetOptionalItem", "PyDict_SetItem", "_PyThreadState_PopFrame",
+	"PyDict_GetItemRef", "PyObject_GC_Track", "_PyEval_FrameClearAndPop", "_PyEval_LoadName"}
 
 // template is a function that can be copied into its callers.
 type template struct {

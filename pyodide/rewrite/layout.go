@@ -111,6 +111,7 @@ func (r *rewriter) addHelpers() {
 		if len(r.m.Memories) > 0 {
 			r.fill = r.addHelper(3, 0, r.fillCode())
 			r.copy = r.addHelper(3, 0, r.copyCode())
+			r.copy = r.addHelper(3, 0, r.shortCode(r.copy))
 		}
 		segs := make([]uint32, 0, len(r.inits))
 		for s := range r.inits {

@@ -72,7 +72,7 @@ import (
 
 // Version changes whenever the output for the same input does. It belongs into
 // the key of anything derived from the output.
-const Version = "10"
+const Version = "11"
 
 // SideVersion is the Version of side modules, for changes that leave main modules
 // as they are.
