@@ -156,7 +156,7 @@ func TestAssume(t *testing.T) {
 	defer assumed.Store(false)
 	for _, assume := range []bool{false, true} {
 		assumed.Store(assume)
-		err := Start(Spec{}, nil, func(bool) (int, error) { return 0, unix.EPERM })
+		err := Start(Spec{}, nil, func(bool, []*os.File) (int, error) { return 0, unix.EPERM })
 		if !errors.Is(err, unix.EPERM) || errors.Is(err, ErrAssumed) != assume {
 			t.Errorf("Start: %v, assumed: %v", err, assume)
 		}
