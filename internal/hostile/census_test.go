@@ -88,9 +88,6 @@ var inDenoDir = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+)/deno/(r[0-9
 // inOwnDir matches the trusted main modules.
 var inOwnDir = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/bootstrap(-[a-z]+)*\.(js|txt)$`)
 
-// staying matches what a directory keeps from run to run: a pipe, and a file without a text.
-var staying = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/(report|program)$`)
-
 // inNamespace matches the descriptors of a network that waits for a process, and maxNamespaces
 // is how many of them there may be.
 var inNamespace = regexp.MustCompile(`^(user|net):\[|^/proc/[0-9]+/net/dev$`)
@@ -103,10 +100,6 @@ const maxNamespaces = 3 * 16
 func (s *server) ownLink(name string) bool {
 	if inOwnDir.MatchString(name) {
 		return true // made when the first program needs it
-	}
-	if staying.MatchString(name) {
-		info, err := os.Lstat(filepath.Join(s.temp, name))
-		return err == nil && (info.Mode() == fs.ModeNamedPipe|0o600 || info.Mode() == 0o600 && info.Size() <= 1)
 	}
 	m := inDenoDir.FindStringSubmatch(name)
 	if m == nil {
@@ -194,11 +187,14 @@ func (s *server) watchMemory() func() int64 {
 }
 
 // ahead is how many processes of Deno a server keeps ready for programs to
-// come. Each waits in a directory of its own, which has nothing in it but what stays there, and
-// its copies of the compiled code of packages.
+// come. Each waits in a directory of its own, which has nothing in it but the pipe
+// for its report, and its copies of the compiled code of packages.
 const ahead = 4
 
-var waitingCode = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/)(map\.json|code/[a-z0-9]+_[a-z]+_cache_v2(-wal|-shm)?)$`)
+var (
+	waitingReport = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/report$`)
+	waitingCode   = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/)(map\.json|code/[a-z0-9]+_[a-z]+_cache_v2(-wal|-shm)?)$`)
+)
 
 // waiting counts the processes that only wait.
 func (c census) waiting() int {
@@ -244,16 +240,19 @@ func leftovers(before, after census) []string {
 	if after.namespaces > maxNamespaces {
 		left = append(left, fmt.Sprintf("%d descriptors of namespaces", after.namespaces))
 	}
-	codes := map[string]bool{} // directories
+	reports := 0
 	for _, row := range []struct {
 		what          string
 		before, after []string
 	}{{"temporary file", before.temp, after.temp}, {"cache entry", before.entries, after.entries}} {
 		for _, name := range row.after {
-			if m := waitingCode.FindStringSubmatch(name); m != nil {
-				if codes[m[1]] = true; len(codes) <= after.waiting() {
+			if waitingReport.MatchString(name) {
+				if reports++; reports <= after.waiting() {
 					continue
 				}
+			}
+			if m := waitingCode.FindStringSubmatch(name); m != nil && slices.Contains(after.temp, m[1]+"report") {
+				continue
 			}
 			// The server makes it for later programs with the same packages.
 			if before.keeps && strings.HasPrefix(name, "trees/deno-code/") {

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"syscall"
 	"time"
 )
 
@@ -31,15 +29,11 @@ func newOutput(f *os.File) *Output {
 	return &Output{f: f, ended: make(chan struct{}), left: maxRest}
 }
 
-// MakePipe makes a named pipe that the process can open for writing, unless the caller has left
-// it there, and opens it.
+// MakePipe makes a named pipe that the process can open for writing, and opens it.
 // Unlike a file, it wakes the reader at each write. Where there are no named pipes
 // it makes a file and returns nil.
 func MakePipe(name string) (*Output, error) {
 	f, err := OpenPipe(name)
-	if errors.Is(err, fs.ErrExist) {
-		f, err = os.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("make a named pipe: %w", err)
 	}

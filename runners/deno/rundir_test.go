@@ -1,8 +1,6 @@
 package deno
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -61,7 +59,7 @@ func TestRunDirs(t *testing.T) {
 			if err := leave(f); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.GiveBack(keep, true); err != nil {
+			if err := f.GiveBack(keep); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 			again, err := all.Take()
@@ -78,7 +76,7 @@ func TestRunDirs(t *testing.T) {
 					t.Errorf("%s: %s has %v, %v", name, dir, entries, err)
 				}
 			}
-			if err := again.GiveBack(keep, true); err != nil {
+			if err := again.GiveBack(keep); err != nil {
 				t.Error(err)
 			}
 		}
@@ -88,85 +86,6 @@ func TestRunDirs(t *testing.T) {
 	}
 	if all.Next != 1 {
 		t.Errorf("%d names were used", all.Next)
-	}
-}
-
-// TestFilesStay has runs find the file of the program before them only if nobody else can have it.
-func TestFilesStay(t *testing.T) {
-	const text = "longer than the next"
-	for name, test := range map[string]struct {
-		leave func(f *process.RunDir) error // what a program does
-		files bool
-		wait  func(f *process.RunDir) error // what a process does that has no program yet
-		same  bool
-	}{
-		"nothing": {files: true, same: true},
-		"written": {leave: func(f *process.RunDir) error {
-			return os.WriteFile(filepath.Join(f.Work(), "main.js"), []byte(text+text), 0o600)
-		}, files: true, same: true},
-		"linked": {leave: func(f *process.RunDir) error {
-			return os.Link(filepath.Join(f.Work(), "main.js"), filepath.Join(f.Temp(), "x"))
-		}, files: true, same: true},
-		"granted": {files: false},
-		"mode":    {leave: func(f *process.RunDir) error { return os.Chmod(filepath.Join(f.Work(), "main.js"), 0o644) }, files: true},
-		"removed": {leave: func(f *process.RunDir) error { return os.Remove(filepath.Join(f.Work(), "main.js")) }, files: true},
-		"renamed": {leave: func(f *process.RunDir) error {
-			return os.Rename(filepath.Join(f.Work(), "main.js"), filepath.Join(f.Temp(), "x"))
-		}, files: true},
-		"in a way": {leave: func(f *process.RunDir) error { return os.MkdirAll(filepath.Join(f.Path, "program", "x"), 0o700) }, files: true},
-		"gone":     {files: true, wait: func(f *process.RunDir) error { return os.Remove(filepath.Join(f.Path, "program")) }},
-		"another": {files: true, wait: func(f *process.RunDir) error {
-			return errors.Join(os.Remove(filepath.Join(f.Path, "program")), os.Symlink(filepath.Join(f.Path, "x"), filepath.Join(f.Path, "program")))
-		}},
-	} {
-		all, err := process.OpenRunDirs(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer all.Close()
-		var made fs.FileInfo
-		for i, source := range []string{text, "next"} {
-			f, err := all.Take()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if i == 1 {
-				if data, err := os.ReadFile(filepath.Join(f.Path, "program")); test.same != (err == nil) && test.wait == nil || err == nil && string(data) != "\n" {
-					t.Errorf("%s: %q stays, %v", name, data, err)
-				}
-				if left, err := os.ReadDir(f.Work()); err != nil || len(left) > 0 {
-					t.Errorf("%s: %v are left, %v", name, left, err)
-				}
-				if test.wait != nil {
-					if err := test.wait(f); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			if err := f.Write("main.js", source, nil); err != nil {
-				t.Fatal(err)
-			}
-			main := filepath.Join(f.Work(), "main.js")
-			info, err := os.Lstat(main)
-			if err != nil || info.Mode() != 0o600 {
-				t.Fatalf("%s: %v, %v", name, info, err)
-			}
-			if data, err := os.ReadFile(main); err != nil || string(data) != source {
-				t.Errorf("%s: %q, %v", name, data, err)
-			}
-			if i == 1 && test.same && !os.SameFile(info, made) {
-				t.Errorf("%s: the file is another one", name)
-			}
-			made = info
-			if i == 0 && test.leave != nil {
-				if err := test.leave(f); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := f.GiveBack(true, test.files); err != nil {
-				t.Error(err)
-			}
-		}
 	}
 }
 

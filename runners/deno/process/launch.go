@@ -101,7 +101,6 @@ func (in *Instance) start(ctx context.Context) error {
 		arranged()
 	}
 	report, err := process.MakePipe(in.Dir.Report())
-	in.Dir.stay[in.Dir.Report()], _ = os.Lstat(in.Dir.Report())
 	if err != nil {
 		return err
 	}
@@ -245,8 +244,7 @@ func (in *Instance) Clear() {
 			_ = os.RemoveAll(dir) // best effort: the next run tries again
 		}
 	}
-	p := in.policy()
-	if err := in.Dir.GiveBack(keep, !p.Write.Any() && !p.Net.Any()); err != nil {
+	if err := in.Dir.GiveBack(keep); err != nil {
 		in.Log.Warn("the directory of a run cannot be removed", zap.Error(err))
 	}
 }

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"coderunner/internal/procdir"
 	"coderunner/internal/project"
@@ -35,7 +33,6 @@ const BasePrefix = "coderunner-deno-"
 //	    ├── tmp/     TMPDIR
 //	    ├── gen/     compiled TypeScript
 //	    ├── code/    Deno's databases, if the run has packages
-//	    ├── program  the program's file between runs, an empty line
 //	    ├── report   a pipe: what the bootstrap reports
 //	    ├── audit    what packages touch while they are loaded on trial
 //	    ├── tools    a pipe: answers to what a program asks of its tools
@@ -99,11 +96,6 @@ type RunDir struct {
 	linked   bool           // denoDir is as link made it
 	packages bool           // and has links to packages
 	Placed   project.Placed // in work
-
-	// The pipe of the report and the program's file, by path, stay for later runs. For each file
-	// that is made, ext4 looks through those deleted in the minutes before, which took 0.8 ms.
-	stay map[string]fs.FileInfo
-	main string // the program's file in work, "" if it is not there
 }
 
 func (f *RunDir) Work() string    { return filepath.Join(f.Path, "work") }
@@ -116,7 +108,6 @@ func (f *RunDir) Tools() string   { return filepath.Join(f.Path, ToolsName) } //
 func (f *RunDir) Answers() string { return filepath.Join(f.Path, "answers") }
 func (f *RunDir) Written() string { return filepath.Join(f.Path, "written") }
 func (f *RunDir) stdin() string   { return filepath.Join(f.Path, "stdin") }
-func (f *RunDir) spare() string   { return filepath.Join(f.Path, "program") }
 func (f *RunDir) audit() string   { return filepath.Join(f.Path, "audit") }
 
 // denoDir returns the run's DENO_DIR, which is outside its directory.
@@ -135,7 +126,7 @@ func (f *runDirs) Take() (*RunDir, error) {
 	if n := len(f.free); n > 0 {
 		d, f.free = f.free[n-1], f.free[:n-1]
 	} else {
-		d = &RunDir{of: f, Path: filepath.Join(f.Path, "r"+strconv.Itoa(f.Next)), stay: map[string]fs.FileInfo{}}
+		d = &RunDir{of: f, Path: filepath.Join(f.Path, "r"+strconv.Itoa(f.Next))}
 		f.Next++
 	}
 	f.mu.Unlock()
@@ -165,16 +156,11 @@ func (f *RunDir) make() error {
 }
 
 // GiveBack empties or removes the directory, which no process may use any more.
-// Keep reports that no process has it open either, so it stays for the next run, and files
-// that no program can have linked or sent elsewhere.
+// Keep reports that no process has it open either, so it stays for the next run.
 // The name of a directory that cannot be removed is not reused.
-func (f *RunDir) GiveBack(keep, files bool) error {
-	if !files {
-		clear(f.stay)
-	}
+func (f *RunDir) GiveBack(keep bool) error {
 	if !keep || f.empty() != nil {
 		f.made = nil
-		clear(f.stay)
 		if err := procdir.RemoveAll(f.Path); err != nil {
 			return fmt.Errorf("remove the working directory: %w", err)
 		}
@@ -188,58 +174,24 @@ func (f *RunDir) GiveBack(keep, files bool) error {
 
 var ErrReplaced = errors.New("it was replaced")
 
-// empty removes everything but dirs, which must still be those that make made, and the files
-// that stay.
+// empty removes everything but dirs, which must still be those that make made.
 func (f *RunDir) empty() error {
 	if len(f.made) != len(f.Dirs()) {
 		return ErrReplaced
 	}
-	stay := f.Dirs()
-	for i, dir := range stay {
-		if !unchanged(dir, f.made[i]) {
+	for i, dir := range f.Dirs() {
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		if !os.SameFile(info, f.made[i]) || info.Mode() != f.made[i].Mode() {
 			return ErrReplaced
 		}
-	}
-	f.setAside()
-	for name, was := range f.stay {
-		if unchanged(name, was) {
-			stay = append(stay, name)
-		} else {
-			delete(f.stay, name)
-		}
-	}
-	for _, dir := range f.Dirs() {
-		if err := emptyDir(dir, stay); err != nil {
+		if err := emptyDir(dir, f.Dirs()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// setAside moves the program's file to where it stays, without its text. Of an empty file ext4
-// would write the next text to the disk at once, and 2 ms later here wait for it.
-func (f *RunDir) setAside() {
-	name := f.spare()
-	if f.main != "" {
-		name, f.main = filepath.Join(f.Work(), f.main), ""
-	}
-	if !unchanged(name, f.stay[f.spare()]) {
-		return
-	}
-	file, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err == nil {
-		_, err = file.WriteString("\n")
-		err = errors.Join(err, file.Truncate(1), file.Close(), os.Rename(name, f.spare()))
-	}
-	if err != nil {
-		delete(f.stay, f.spare())
-	}
-}
-
-// unchanged reports whether the file at a path is still one that was found there.
-func unchanged(name string, was fs.FileInfo) bool {
-	info, err := os.Lstat(name)
-	return err == nil && was != nil && os.SameFile(info, was) && info.Mode() == was.Mode()
 }
 
 // emptyDir removes the entries of a directory, except some.
@@ -266,38 +218,7 @@ func (f *RunDir) Write(main, source string, files []runners.File) error {
 		return ErrReplaced
 	}
 	defer root.Close()
-	if f.main != "" || f.fill(main, source) != nil {
-		files = append([]runners.File{{Path: main, Data: []byte(source)}}, files...)
-	}
-	f.main = main
-	err := runners.Directory{Root: root}.Write(files...)
-	f.stay[f.spare()], _ = root.Lstat(main)
-	return err
-}
-
-// fill writes the program into the file of the run before, and moves that to its place.
-func (f *RunDir) fill(main, source string) error {
-	program := f.stay[f.spare()]
-	if program == nil || source == "" || filepath.Base(main) != main {
-		return fs.ErrNotExist
-	}
-	root, err := os.OpenRoot(f.Path)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	file, err := root.OpenFile(filepath.Base(f.spare()), os.O_WRONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return err
-	}
-	info, err := file.Stat()
-	if err == nil && os.SameFile(info, program) {
-		_, err = file.WriteString(source)
-	}
-	if err = errors.Join(err, file.Close()); err != nil || !os.SameFile(info, program) {
-		return cmp.Or(err, ErrReplaced)
-	}
-	return root.Rename(filepath.Base(f.spare()), filepath.Join(filepath.Base(f.Work()), main))
+	return runners.Directory{Root: root}.Write(append([]runners.File{{Path: main, Data: []byte(source)}}, files...)...)
 }
 
 // Place puts a project, if there is one, into the working directory.
