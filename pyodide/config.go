@@ -33,7 +33,7 @@ type Config struct {
 
 	// MaxIdle bounds the idle interpreters, which are made after as many were
 	// missed at once: each takes about a megabyte. With 0 none are made ahead,
-	// but instances of closed interpreters are reused, one for each processor.
+	// but instances of closed interpreters are reused, two for each processor.
 	// An idle instance is closed after five minutes.
 	MaxIdle int
 

@@ -264,9 +264,9 @@ func warmed(t *testing.T, set settings) (*server, *census) {
 			}
 		}
 	}
-	// As many lines to a worker stay as there are processors: each is used once.
+	// Two lines to a worker for each processor stay, and as many goroutines for requests: each is used once.
 	var answers []<-chan message
-	for range runtime.GOMAXPROCS(0) {
+	for range 2 * runtime.GOMAXPROCS(0) {
 		_, answer, err := s.send("tools/call", callOf(arguments{Language: python, Code: "import time\ntime.sleep(0.5)"}))
 		if err != nil {
 			t.Fatal(err)
