@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -29,10 +30,13 @@ type Command struct {
 	BeforeKill func()
 	// Name is what the program finds as its own; "" is Path.
 	Name string
-	// Files are inherited, from descriptor 3 on.
+	// Files are inherited, from descriptor 3 on; not with Spec.Loopback, which needs these numbers.
 	Files []*os.File
 	// Group requests a control group, where one is delegated to us.
 	Group bool
+	// Assumes tells that the rest depends on what the kernel can do, so the caller handles
+	// [sandbox.ErrAssumed].
+	Assumes bool
 }
 
 // cmd returns the exec.Cmd of c.
@@ -51,6 +55,14 @@ func (c Command) cmd() *exec.Cmd {
 
 // Start starts c.
 func Start(c Command) (*Process, error) {
+	p, err := start(c)
+	if errors.Is(err, sandbox.ErrAssumed) && !c.Assumes {
+		return start(c)
+	}
+	return p, err
+}
+
+func start(c Command) (*Process, error) {
 	p := &Process{cmd: c.cmd(), end: make(chan struct{}), input: c.Input, beforeKill: c.BeforeKill}
 	if c.Group && sandbox.Delegated() == nil {
 		p.group, _ = sandbox.NewGroup(groupTasks) // without one, the other limits hold
@@ -80,7 +92,7 @@ func Start(c Command) (*Process, error) {
 			f.Close() // a nil file returns an error, ignored
 		}
 		_ = p.group.Close()
-		_ = os.Remove(c.Input) // for the caller may start again; "" is none
+		_ = os.Remove(c.Input) // for another start; "" is none
 		return nil, fmt.Errorf("start %s: %w", c.Path, err)
 	}
 	for _, theirs := range []int{0, 3, 5} {

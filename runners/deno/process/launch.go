@@ -159,7 +159,7 @@ func (in *Instance) exec() (*process.Process, error) {
 	}
 	return process.Start(process.Command{
 		Path: in.Variant.Binary, Args: in.commandLine(), Dir: in.Dir.Work(), Env: env, Spec: may, Group: may != nil,
-		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle,
+		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle, Assumes: true,
 	})
 }
 
