@@ -270,7 +270,7 @@ func (in *Interp) importAhead(ctx context.Context, modules string) (problem stri
 }
 
 // write writes the interpreter, which must be idle, to a new file.
-func (in *Interp) write(f *os.File, files []memfs.Saved, l *suspended) error {
+func (in *Interp) write(f snapshot.File, files []memfs.Saved, l *suspended) error {
 	s := snapshot.State{Globals: map[string]uint64{}, Tables: map[string]uint32{}}
 	for _, name := range in.compiled.module.info.Globals {
 		g, err := in.global(name)

@@ -28,7 +28,7 @@ import (
 // need, too, and do not repeat. layer makes its file; without it there is none.
 // lost is whether the layer of the interpreter's earlier snapshots, if any, is not
 // there any more.
-func (in *Interp) Snapshot(f *os.File, lost bool, layer func() (*os.File, error)) error {
+func (in *Interp) Snapshot(f snapshot.File, lost bool, layer func() (*os.File, error)) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if in.closed || in.dead {
@@ -109,7 +109,7 @@ func (in *Interp) dropLayer() (err error) {
 
 // writeDelta writes what is not as in the base and the layer. Where the system
 // does not tell which pages may differ, all are compared, and there is no layer.
-func (in *Interp) writeDelta(f *os.File, memory []byte, s snapshot.State, l *suspended) error {
+func (in *Interp) writeDelta(f snapshot.File, memory []byte, s snapshot.State, l *suspended) error {
 	base := in.from.whole()
 	base.reading.RLock()
 	defer base.reading.RUnlock()

@@ -51,6 +51,10 @@ type Session struct {
 	// not count as this one's.
 	Save string `json:"-"`
 
+	// SaveSmall is as a file of Save with at most MaxSmall bytes, without one. Nil: there
+	// must be one.
+	SaveSmall func(name string, data []byte) error `json:"-"`
+
 	// Keep has the state After have the files of these names that were saved when the
 	// state Before was left, but for those that are in Save, and reports whether they are all
 	// there and whole. Nil: they are not. Only the last call counts.

@@ -61,6 +61,31 @@ func (x *session) adopt(file, name string) error {
 	return os.Rename(file, x.blob(name))
 }
 
+// saveSmall is runners.Session.SaveSmall.
+func (x *session) saveSmall(name string, data []byte) error {
+	if int64(len(data)) > x.room() || len(x.small) >= maxSaved {
+		return fmt.Errorf("a runner saved %d bytes under %q, which is too much", len(data), name)
+	}
+	x.small[name] = data
+	return nil
+}
+
+// room returns how many bytes more the state to come may have inline.
+func (x *session) room() int64 {
+	room := int64(runners.MaxSmall)
+	for _, data := range x.small {
+		room -= int64(len(data))
+	}
+	return room
+}
+
+// keepInline has the state to come have data inline.
+func (x *session) keepInline(data []byte) blob {
+	b := blob{runners.SHA256(data), int64(len(data))}
+	x.inline[b.SHA256] = data
+	return b
+}
+
 // takeSaved makes blobs of the files that a runner saved, but for small ones, which the state to
 // come has inline. Those that it linked to earlier ones are not read again.
 func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob, error) {
@@ -71,9 +96,12 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 	if len(entries) > maxSaved {
 		return nil, fmt.Errorf("a runner saved %d files", len(entries))
 	}
-	saved, room := map[string]blob{}, int64(maxInline)
+	saved, room := map[string]blob{}, x.room()
 	for _, name := range x.kept {
 		saved[name] = before[name]
+	}
+	for name, data := range x.small {
+		saved[name] = x.keepInline(data)
 	}
 	for _, e := range entries {
 		file := filepath.Join(dir, e.Name())
@@ -91,8 +119,7 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 			if err != nil || int64(len(data)) != info.Size() {
 				return nil, errors.Join(fmt.Errorf("a runner saved %s, which changes", e.Name()), err)
 			}
-			b = blob{runners.SHA256(data), info.Size()}
-			x.inline[b.SHA256], saved[e.Name()], room = data, b, room-b.Size
+			saved[e.Name()], room = x.keepInline(data), room-info.Size()
 			if err := os.Remove(file); err != nil {
 				return nil, err
 			}

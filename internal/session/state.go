@@ -59,10 +59,9 @@ const (
 	maxFiles     = 10_000
 	maxLanguages = 8
 	maxSaved     = 16
-	maxAction    = 300       // bytes
-	maxAnswer    = 8_000     // bytes, about
-	maxInline    = 256 << 10 // bytes of what a runner saved
-	maxState     = maxManifest + (maxLanguages+1)*maxInline
+	maxAction    = 300   // bytes
+	maxAnswer    = 8_000 // bytes, about
+	maxState     = maxManifest + (maxLanguages+1)*runners.MaxSmall
 )
 
 // format returns the file of a state: the digest of the next line, this line of JSON, which is

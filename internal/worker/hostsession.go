@@ -44,6 +44,9 @@ func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, le
 		_, err := conn.Call(ctx, callKeep, names, &kept)
 		return err == nil && kept
 	}
+	s.SaveSmall = func(name string, data []byte) error {
+		return conn.Note(noteSaved, wire.Raw(slices.Concat([]byte(name), []byte("\n"), data)), nil)
+	}
 	s.Link = func(from, name string) error {
 		_, err := conn.Call(ctx, callLink, link{from, name}, nil)
 		return err

@@ -62,6 +62,7 @@ const (
 	callLeave
 	callTools
 	notePrinted
+	noteSaved // a name, a line break, and what is saved under it
 	noteProgress
 )
 

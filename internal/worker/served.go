@@ -37,6 +37,7 @@ type served struct {
 	mu       sync.Mutex
 	packages map[string]resolver.Package // that were prepared, by tree
 	left     *runners.Left
+	small    map[string][]byte // what the session is to save without files, by its names
 
 	compiling time.Duration // what programs bring, so far
 
@@ -282,6 +283,8 @@ func (s *served) note(method uint8, body []byte) {
 		if s.req.Printed != nil {
 			s.req.Printed(body)
 		}
+	case noteSaved:
+		s.saveSmall(body)
 	case noteProgress:
 		var p runners.Progress
 		if json.Unmarshal(body, &p) == nil {

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 
 	"coderunner/cache"
@@ -98,6 +100,36 @@ func TestClaims(t *testing.T) {
 	}
 	if list, err := os.ReadDir(save); err != nil || len(list) > 0 {
 		t.Errorf("the session has saved %v, %v", list, err)
+	}
+}
+
+// TestSmallClaims has a worker save without a file what it may not.
+func TestSmallClaims(t *testing.T) {
+	large := strings.Repeat("x", runners.MaxSmall+101)
+	for _, test := range []struct {
+		note  string
+		takes *runners.Session
+		ok    bool
+	}{
+		{"memory\nx", &runners.Session{}, true},
+		{"../memory\nx", &runners.Session{}, false},
+		{"memory", nil, false},
+		{"memory\n" + large, &runners.Session{}, false},
+		{large, &runners.Session{}, false},
+	} {
+		var saved []string
+		if test.takes != nil {
+			test.takes.SaveSmall = func(name string, data []byte) error {
+				saved = append(saved, name+" "+string(data))
+				return nil
+			}
+		}
+		s := &served{req: runners.Request{Session: test.takes}}
+		s.note(noteSaved, []byte("memory\nolder"))
+		s.note(noteSaved, []byte(test.note))
+		if err := s.takeSmall(); (err == nil) != test.ok || test.ok && !reflect.DeepEqual(saved, []string{"memory x"}) {
+			t.Errorf("%.20q: %.80q, %v", test.note, saved, err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,11 +112,44 @@ func (s *served) leave(ctx context.Context, x *runners.Session, l leaving) ([]ru
 	return left.All, err
 }
 
+// saveSmall takes what the worker saves without a file. For what is none of a session's, the
+// outcome is an error.
+func (s *served) saveSmall(body []byte) {
+	name, data, _ := bytes.Cut(body, []byte("\n"))
+	if len(body) > runners.MaxSmall+100 || !slices.Contains(savedNames, string(name)) {
+		name, data = nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.small == nil {
+		s.small = map[string][]byte{}
+	}
+	s.small[string(name)] = data
+}
+
+// takeSmall gives the session what saveSmall took.
+func (s *served) takeSmall() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, data := range s.small {
+		if name == "" || s.req.Session == nil || s.req.Session.SaveSmall == nil {
+			return errors.New("a worker saves what is none of a session's")
+		}
+		if err := s.req.Session.SaveSmall(name, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // takeSaved moves what the worker has written to where the session wants it. Native code in the
 // worker's place may change it meanwhile: no link there is followed, and the session takes regular
 // files only.
 func (s *served) takeSaved() error {
-	if s.dir == "" {
+	if err := s.takeSmall(); err != nil || s.dir == "" {
+		return err
+	}
+	if list, err := os.ReadDir(s.dir); err == nil && len(list) == 0 {
 		return nil
 	}
 	err := inRoots(s.w.written(), s.req.Session.Save, func(theirs, ours *os.Root) error {

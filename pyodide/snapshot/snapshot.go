@@ -74,9 +74,15 @@ type State struct {
 	Owner   json.RawMessage   `json:"owner"`           // the caller's own
 }
 
+// File is what a snapshot is written to: an [os.File], or what becomes one.
+type File interface {
+	io.WriterAt
+	Truncate(size int64) error
+}
+
 // Write writes a snapshot of memory, with s but for its Memory and Extents. The
 // file is new and empty; it becomes sparse.
-func Write(f *os.File, memory []byte, s State) error {
+func Write(f File, memory []byte, s State) error {
 	s.Memory, s.Delta = uint64(len(memory)), false
 	s.Extents = differing(memory, nil, []Extent{{0, s.Memory}}, Layer{}, coalesce)
 	return store(f, memory, s)
@@ -92,7 +98,7 @@ type Layer struct {
 // WriteDelta writes what differs in memory from base, which is shorter or as long; beyond
 // its end are zeros. Only the ranges in where can differ, which are in ascending order. It
 // returns the state that it wrote.
-func WriteDelta(f *os.File, memory, base []byte, where []Extent, s State) (State, error) {
+func WriteDelta(f File, memory, base []byte, where []Extent, s State) (State, error) {
 	s.Memory, s.Delta, s.Patch = uint64(len(memory)), true, 0
 	s.Extents = differing(memory, base, where, Layer{}, coalesceDelta)
 	return s, store(f, memory, s)
@@ -130,7 +136,7 @@ func runs(memory, base []byte, where []Extent, layer Layer) iter.Seq2[uint64, []
 // WritePatch writes a patch: the runs of words that differ, each after its distance from the one
 // before and its length, as varints. Of one that would have more than most bytes it leaves
 // nothing in the file, and reports that it does not fit.
-func WritePatch(f *os.File, memory, base []byte, where []Extent, layer Layer, most int64, s State) (fits bool, err error) {
+func WritePatch(f File, memory, base []byte, where []Extent, layer Layer, most int64, s State) (fits bool, err error) {
 	s.Memory, s.Delta, s.Extents, s.Patch = uint64(len(memory)), true, nil, math.MaxInt64 // of most digits
 	head, err := s.head(0)
 	if err != nil {
@@ -200,7 +206,7 @@ func (s *State) head(least int) ([]byte, error) {
 	return append(head, state...), nil
 }
 
-func store(f *os.File, memory []byte, s State) error {
+func store(f File, memory []byte, s State) error {
 	head, err := s.head(0)
 	if err == nil {
 		_, err = f.WriteAt(head, 0)

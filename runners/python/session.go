@@ -342,10 +342,7 @@ func (l *live) save(s *runners.Session, whole <-chan bool, goesOn bool) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(s.Save, savedMemory), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)
-	if err != nil {
-		return err
-	}
+	f := s.Saving(savedMemory)
 	base, same := l.in.Base(), bytes.Equal(b, l.saved)
 	kept := whole != nil && <-whole && goesOn && base != nil
 	if whole != nil && !kept {
@@ -358,7 +355,7 @@ func (l *live) save(s *runners.Session, whole <-chan bool, goesOn bool) error {
 		}
 		return os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o400) // it is mapped
 	})
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := f.Close(err); err != nil {
 		return err
 	}
 	if base != nil && !kept {
