@@ -61,19 +61,22 @@ func (x *session) adopt(file, name string) error {
 	return os.Rename(file, x.blob(name))
 }
 
-// saveSmall is runners.Session.SaveSmall.
-func (x *session) saveSmall(name string, data []byte) error {
-	if int64(len(data)) > x.room() || len(x.small) >= maxSaved {
+// small is what a runner saved without a file, by its names.
+type small map[string][]byte
+
+// save is runners.Session.SaveSmall.
+func (s small) save(name string, data []byte) error {
+	if int64(len(data)) > s.room() || len(s) >= maxSaved {
 		return fmt.Errorf("a runner saved %d bytes under %q, which is too much", len(data), name)
 	}
-	x.small[name] = data
+	s[name] = data
 	return nil
 }
 
 // room returns how many bytes more the state to come may have inline.
-func (x *session) room() int64 {
+func (s small) room() int64 {
 	room := int64(runners.MaxSmall)
-	for _, data := range x.small {
+	for _, data := range s {
 		room -= int64(len(data))
 	}
 	return room
@@ -96,7 +99,7 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 	if len(entries) > maxSaved {
 		return nil, fmt.Errorf("a runner saved %d files", len(entries))
 	}
-	saved, room := map[string]blob{}, x.room()
+	saved, room := map[string]blob{}, x.small.room()
 	for _, name := range x.kept {
 		saved[name] = before[name]
 	}

@@ -68,7 +68,7 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 	taken := &collection{session: x, given: req.Files, before: before.Files}
 	req.Session = &runners.Session{
 		Key: x.path, Before: lang.ID, After: after, Files: slices.Clone(before.Files),
-		Saved: func() (map[string]string, error) { return x.saved(lang) }, Save: save, SaveSmall: x.saveSmall,
+		Saved: func() (map[string]string, error) { return x.saved(lang) }, Save: save, SaveSmall: x.small.save,
 		Keep:  func(names []string) bool { return x.keepSaved(lang, names) },
 		Whole: x.whole(lang), Rollback: c.Rollback, Leave: taken.leave, Parked: before != x.now,
 	}

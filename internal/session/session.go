@@ -178,7 +178,7 @@ type session struct {
 
 	bytes int64 // of its own blobs, when a state was last to be committed
 
-	small   map[string][]byte // what a runner saved without a file, by its names
+	small   small             // for the state to come
 	inline  map[string][]byte // what the state to come is to have inline, by digests
 	pending map[string]bool   // names of blobs that no state on disk needs yet
 	syncing errgroup.Group    // until the disk has those
@@ -198,5 +198,5 @@ const (
 )
 
 func (s *Store) session(name string) *session {
-	return &session{Store: s, name: name, path: filepath.Join(s.dir, name), now: &state{}, pending: map[string]bool{}, small: map[string][]byte{}, inline: map[string][]byte{}}
+	return &session{Store: s, name: name, path: filepath.Join(s.dir, name), now: &state{}, pending: map[string]bool{}, small: small{}, inline: map[string][]byte{}}
 }
