@@ -172,8 +172,7 @@ var (
 // Detect returns the language that the text of a program shows, or "" where
 // that is not clear.
 func Detect(code string) Language {
-	code = code[:min(len(code), 16<<10)] // enough to tell
-	code = strings.ReplaceAll(code, "```", "")
+	code = beginning(code)
 	if m := shebang.FindStringSubmatch(code); m != nil {
 		if l := ParseLanguage(m[1]); l != "" {
 			return l
@@ -214,12 +213,17 @@ func Detect(code string) Language {
 // LooksTyped reports whether Detect returns TypeScript or TSX. Of most programs that are not,
 // it looks for the fewest signs.
 func LooksTyped(code string) bool {
-	text := withoutLiterals(strings.ReplaceAll(code[:min(len(code), 16<<10)], "```", ""))
+	text := withoutLiterals(beginning(code))
 	if !strings.HasPrefix(code, "#!") && weigh(text, typeSigns) == 0 {
 		return false
 	}
 	l := Detect(code)
 	return l == TypeScript || l == TSX
+}
+
+// beginning returns as much of a program as is enough to tell, without fences of Markdown.
+func beginning(code string) string {
+	return strings.ReplaceAll(code[:min(len(code), 16<<10)], "```", "")
 }
 
 // withoutLiterals returns the text with nothing but lines in its strings.
