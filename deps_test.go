@@ -104,7 +104,7 @@ const imports = `
 	# what is trusted, without a word of a language
 	cache: internal/procdir internal/recent
 	cache/contents: cache
-	internal/bench:
+	internal/bench: cache internal/fetch internal/versions
 	internal/builder: cache internal/recent
 	internal/clients:
 	internal/conformance: cache internal/fetch internal/testcache internal/versions
@@ -116,6 +116,7 @@ const imports = `
 	internal/crew:
 	internal/pool: internal/crew
 	internal/inflight:
+	internal/prelink:
 	internal/procdir:
 	internal/project: internal/machine/abi
 	internal/recent:
@@ -151,7 +152,7 @@ const imports = `
 	runners/deno/guard: internal/netpolicy internal/sandbox
 	runners/deno/jsparse: runners/deno/npm runners/deno/testing
 	runners/deno/npm:
-	runners/deno/process: cache internal/fetch internal/inflight internal/netpolicy internal/pool internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/standins
+	runners/deno/process: cache internal/fetch internal/inflight internal/netpolicy internal/pool internal/prelink internal/procdir internal/process internal/project internal/recent internal/sandbox internal/versions runners runners/deno/codecache runners/deno/deps runners/deno/guard runners/deno/standins
 	runners/deno/standins: runners
 	runners/deno/testing:
 	runners/deno/stacktrace: runners/deno/jsparse

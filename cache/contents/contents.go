@@ -42,7 +42,7 @@ func Sums(entries []cache.Entry) (lines []*Line) {
 		switch {
 		case e.Section == cache.Tools && e.Key == "deno":
 			name = "Deno's packages"
-		case e.Section == cache.Trees && e.Kind == "npm":
+		case e.Section == cache.Trees && runtime(e.Kind):
 			name = "runtimes"
 		case e.Section == cache.Trees && e.Kind == "wheel":
 			name = "Python packages"
@@ -64,6 +64,9 @@ func (l *Line) add(e cache.Entry) {
 		l.Used = e.Used
 	}
 }
+
+// runtime reports whether entries of a kind are packages that the runtimes are made of.
+func runtime(kind string) bool { return kind == "npm" || kind == "relocated" }
 
 // Sizes returns how much of the entries counts against the cache's limit, and how much
 // does not: sessions.
@@ -96,7 +99,7 @@ func Lines(ctx context.Context, entries []cache.Entry) []*Line {
 	for _, e := range entries {
 		switch {
 		case !e.Counts(): // has a line of its own
-		case e.Section == cache.Trees && e.Kind == "npm":
+		case e.Section == cache.Trees && runtime(e.Kind):
 			at := max(strings.LastIndexByte(e.Key, '@'), 0)
 			version, _, _ := strings.Cut(e.Key[at:], "-") // the digest follows
 			add(e.Key, "runtime", strings.Replace(e.Key[:at], "+", "/", 1)+strings.Replace(version, "@", " ", 1), e)

@@ -51,7 +51,7 @@ func newBundle(cfg *Config) *cobra.Command {
 				return err
 			}
 			to := *cfg
-			to.CacheDir, to.CacheSize = dir, 0
+			to.CacheDir, to.CacheSize, to.Portable = dir, 0, true
 			if err := warm(cmd.Context(), to, args[1:]); err != nil {
 				return err
 			}

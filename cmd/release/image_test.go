@@ -34,7 +34,7 @@ func TestImages(t *testing.T) {
 	r := *made
 	r.out, r.withImages, r.cache = t.TempDir(), true, t.TempDir()
 	binary := filepath.Join(made.out, "bin", runtime.GOOS+"_"+runtime.GOARCH, "coderunner")
-	output(t, binary, "warm", "--cache-dir", r.cache)
+	output(t, binary, "bundle", r.cache)
 	if err := r.images(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string) error {
 	out := flags.String("out", "dist", "`directory` to write to; what it has is replaced")
 	only := flags.String("only", "", "`platforms` to build for, such as linux/amd64,darwin/arm64, or \"this\" (default: all)")
 	images := flags.Bool("images", true, "make images, for which apt-get and dpkg-deb are needed")
-	cache := flags.String("cache", "", "`directory` of a cache that coderunner warm has filled, for this platform's full image")
+	cache := flags.String("cache", "", "`directory` of a cache that coderunner bundle has made, for this platform's full image")
 	bundle := flags.String("bundle", "", "`directory` that coderunner bundle has made, for this platform's packages of npm and PyPI")
 	publish := flags.Bool("publish", false, "publish the files afterwards, under the names in names.go")
 	renames := flags.Bool("rename", false, "only give the Go module, in the sources, the path that names.go has for it")

@@ -163,6 +163,7 @@ func (b *Backend) openDeno() error {
 		Env:         networkEnv(),
 		Ahead:       b.cfg.Ahead,
 		Leaving:     b.cfg.Leaving,
+		Portable:    b.cfg.Portable,
 		Memory:      b.cfg.Memory,
 		Log:         b.cfg.Log.Named("deno"),
 	})

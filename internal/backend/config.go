@@ -34,6 +34,8 @@ type Config struct {
 	Overrun func(memory bool)
 	Leaving bool // this process ends with the backend
 
+	Portable bool // the cache is for other machines, too
+
 	CacheDir  string // "": in the user's cache directory
 	CacheSize int64  // bytes; 0: no limit
 	Bundle    string // directory of a cache whose entries are copied, and which is not written; "": none
@@ -83,7 +85,7 @@ const (
 
 // RuntimeKinds are the kinds of cache entries that the runtimes are made of: those of
 // the versions in force are not evicted, those of others are pruned.
-var RuntimeKinds = []string{"npm", "module", "machine-code", "stdlib"}
+var RuntimeKinds = []string{"npm", "module", "machine-code", "stdlib", "relocated"}
 
 // WithDefaults returns the configuration with the public registries and the default
 // limit where it has none.

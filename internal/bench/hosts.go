@@ -11,6 +11,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"coderunner/cache"
+	"coderunner/internal/fetch"
+	"coderunner/internal/versions"
 )
 
 //go:embed guest testdata/cpu
@@ -83,10 +87,10 @@ func (h *hosts) open(ctx context.Context, o options, progress io.Writer) error {
 	return h.openDeno(ctx, filepath.Join(o.cache, "deno"))
 }
 
-// openDeno takes the Deno that our build runs. It keeps packages, transpiled
-// code and V8's code cache between runs, as a user's would.
-func (h *hosts) openDeno(ctx context.Context, cache string) error {
-	for _, name := range []string{"pyodide.mjs", "shared.mjs", "where.mjs"} {
+// openDeno fetches the Deno of our pinned version, as its makers publish it. It keeps packages,
+// transpiled code and V8's code cache between runs, as a user's would.
+func (h *hosts) openDeno(ctx context.Context, dir string) error {
+	for _, name := range []string{"pyodide.mjs", "shared.mjs"} {
 		script, err := files.ReadFile("guest/" + name)
 		if err == nil {
 			err = h.write(name, string(script))
@@ -95,10 +99,19 @@ func (h *hosts) openDeno(ctx context.Context, cache string) error {
 			return err
 		}
 	}
-	where := h.builds[0].command
-	where.env = append(slices.Clone(where.env), "DENO_PERMISSION_ARGS=--allow-run") // else the path is not told
-	path, err := where.run(ctx, "run", h.file("where.mjs"))
-	h.deno = command{path: strings.TrimSpace(path), env: append(ownEnv(), "NO_COLOR=1", "DENO_DIR="+cache, "DENO_NO_PACKAGE_JSON=1", "DENO_NO_UPDATE_CHECK=1")}
+	p, executable, err := versions.Deno(os.Getenv("NPM_CONFIG_REGISTRY"))
+	if err != nil {
+		return err
+	}
+	c, err := cache.Open(filepath.Join(h.cache, "peer"))
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	client := fetch.New(c, fetch.Options{})
+	defer client.Close()
+	path, err := client.NPM(ctx, p, nil)
+	h.deno = command{path: filepath.Join(path, executable), env: append(ownEnv(), "NO_COLOR=1", "DENO_DIR="+dir, "DENO_NO_PACKAGE_JSON=1", "DENO_NO_UPDATE_CHECK=1")}
 	return err
 }
 

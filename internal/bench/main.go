@@ -17,7 +17,7 @@
 //
 // The builds are black boxes: they are run as processes and asked over stdio,
 // each with a cache of its own that `warm` has filled. The peer is the Deno
-// that our build runs, with Pyodide for Python. Each contender must give the
+// of our pinned version as it is published, with Pyodide for Python. Each contender must give the
 // right answer in every run; the exit code is 1 if one of them fails.
 //
 // # Limits

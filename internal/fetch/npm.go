@@ -37,22 +37,50 @@ var (
 // a whole, and only then unpacked. The package's scripts are not run and its
 // dependencies are not fetched.
 func (c *Client) NPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (dir string, err error) {
-	src, err := p.source()
+	key, err := p.Key()
 	if err != nil {
 		return "", err
 	}
-	r, err := src.request()
-	if err != nil {
-		return "", err
-	}
-	return c.cache.Dir(ctx, "npm", p.key(src.Digest), func(ctx context.Context, dir string) error {
-		return c.fetchPackage(ctx, p, src, r, dir, progress)
+	return c.cache.Dir(ctx, npmKind, key, func(ctx context.Context, dir string) error {
+		return c.unpackNPM(ctx, p, dir, progress)
 	})
 }
 
-// fetchPackage downloads the tarball to a temporary file and unpacks it into dir.
+// UnpackNPM is NPM for whoever keeps something else that is made of the package: the
+// directory is one of the cache, or a new one that the caller removes.
+func (c *Client) UnpackNPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (dir string, remove func(), err error) {
+	key, err := p.Key()
+	if err != nil {
+		return "", nil, err
+	}
+	if dir, ok := c.cache.Find(ctx, cache.Trees, npmKind, key); ok {
+		return dir, func() {}, nil
+	}
+	if dir, err = c.cache.TempDir("npm"); err != nil {
+		return "", nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	if err := c.unpackNPM(ctx, p, dir, progress); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return dir, remove, nil
+}
+
+// npmKind is the kind of the entries of packages.
+const npmKind = "npm"
+
+// unpackNPM downloads the tarball to a temporary file and unpacks it into dir.
 // The tarball is not cached: nothing reads it again.
-func (c *Client) fetchPackage(ctx context.Context, p NPMPackage, src Source, r request, dir string, progress ProgressFunc) error {
+func (c *Client) unpackNPM(ctx context.Context, p NPMPackage, dir string, progress ProgressFunc) error {
+	src, err := p.source()
+	if err != nil {
+		return err
+	}
+	r, err := src.request()
+	if err != nil {
+		return err
+	}
 	tmp, err := c.cache.TempDir("npm-tarball")
 	if err != nil {
 		return err
@@ -100,11 +128,19 @@ func (p *NPMPackage) source() (Source, error) {
 	return Source{URL: tarball.String(), Digest: digest, Name: name}, nil
 }
 
-// key returns the cache key: the name and version for people, and the digest.
-func (p *NPMPackage) key(d cache.Digest) string {
-	key := strings.ReplaceAll(p.Name, "/", "+") + "@" + p.Version + "-" + d.Hex[:16]
+// Key returns the package's key in the cache: the name and version for people, and the
+// digest. The error is of a name, a version, an integrity or a registry that are none.
+func (p *NPMPackage) Key() (string, error) {
+	src, err := p.source()
+	if err != nil {
+		return "", err
+	}
+	if _, err := src.request(); err != nil {
+		return "", err
+	}
+	key := strings.ReplaceAll(p.Name, "/", "+") + "@" + p.Version + "-" + src.Digest.Hex[:16]
 	if p.Part != "" {
 		key += "-" + p.Part
 	}
-	return key
+	return key, nil
 }

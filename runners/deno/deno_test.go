@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"coderunner/cache"
-	"coderunner/internal/fetch"
 	"coderunner/internal/testcache"
-	"coderunner/internal/versions"
 	"coderunner/runners"
 	"coderunner/runners/deno/process"
 
@@ -46,14 +44,12 @@ var binaryOnce = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	defer c.Close()
-	p, executable, err := versions.Deno(os.Getenv("NPM_CONFIG_REGISTRY"))
+	t, err := process.NewTool(process.Config{Cache: c, NPMRegistry: os.Getenv("NPM_CONFIG_REGISTRY")})
 	if err != nil {
 		return "", err
 	}
-	fetcher := fetch.New(c, fetch.Options{})
-	defer fetcher.Close()
-	dir, err := fetcher.NPM(context.Background(), p, nil)
-	return filepath.Join(dir, executable), err
+	defer t.Fetch.Close()
+	return t.Binary(context.Background(), nil)
 })
 
 // shared is the directory of sharedDir, once it is there.

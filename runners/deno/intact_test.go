@@ -54,10 +54,10 @@ func TestBinaryChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// <root>/trees/npm/<name>/data/deno
+	// <root>/trees/<kind>/<name>/data/deno
 	entry := filepath.Dir(filepath.Dir(binary))
 	root := t.TempDir()
-	copied := filepath.Join(root, "trees", "npm", filepath.Base(entry))
+	copied := filepath.Join(root, "trees", filepath.Base(filepath.Dir(entry)), filepath.Base(entry))
 	if err := os.CopyFS(copied, os.DirFS(entry)); err != nil {
 		t.Fatal(err)
 	}

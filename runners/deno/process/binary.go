@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -105,9 +106,13 @@ func (t *Tool) Binary(ctx context.Context, progress runners.ProgressFunc) (strin
 	if err != nil {
 		return "", err
 	}
-	dir, err := t.Fetch.NPM(ctx, p, func(done, total int64) {
+	report := func(done, total int64) {
 		progress.Report(runners.Progress{Phase: "download", Item: item, Done: done, Total: total})
-	})
+	}
+	if runtime.GOOS == "linux" && !t.Config.Portable {
+		return t.relocated(ctx, p, report)
+	}
+	dir, err := t.Fetch.NPM(ctx, p, report)
 	return filepath.Join(dir, executable), err
 }
 

@@ -43,6 +43,10 @@ type Config struct {
 	// until processes have ended that were killed.
 	Leaving bool
 
+	// Portable reports that the cache is for other machines: nothing goes into it that is not
+	// the same on all of them, or that they should not share.
+	Portable bool
+
 	// Memory is the limit that requests will probably have, in bytes. Warm starts
 	// an idle process for it. 0 is the default limit.
 	Memory int64
