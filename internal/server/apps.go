@@ -47,7 +47,7 @@ func addApp(s *mcpserver.MCPServer, hooks *mcpserver.Hooks) error {
 	return nil
 }
 
-// withApp is the filter of tools/list for clients that show pages.
+// withApp names the page in tools/list for clients that show pages.
 func withApp(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 	if !showsApps(clientCapabilities(ctx)) {
 		return tools

@@ -14,7 +14,7 @@ import (
 const (
 	maxCompiled     = 14                     // packages that the description names
 	maxCompiledText = 240                    // bytes
-	waitForCompiled = 500 * time.Millisecond // of the first tools/list
+	waitForCompiled = 500 * time.Millisecond // of a tools/list
 )
 
 // lookup is a list of names that is being looked up for a description.
@@ -47,9 +47,8 @@ func (l *lookup) wait(ctx context.Context) bool {
 	}
 }
 
-// describeCompiled returns a filter of tools/list that adds to the description
-// of run_code which compiled packages are here, and which cannot be installed.
-// They are looked up once, while the client shakes hands; a list that is asked for
+// describeCompiled returns what adds to run_code's description in tools/list which
+// compiled packages are here, and which cannot be installed. They are looked up once, while the client shakes hands; a list that is asked for
 // before goes without.
 func describeCompiled(c Config) func(context.Context, []mcp.Tool) []mcp.Tool {
 	var lookups []*lookup

@@ -149,7 +149,7 @@ func (s *Server) resume(p *params) (*dialogue, *mcp.CallToolResult, error) {
 	return r.dialogue, nil, nil
 }
 
-// describeAsk returns a filter of tools/list that tells the model of a user who can be
+// describeAsk returns what has tools/list tell the model of a user who can be
 // asked.
 func (s *Server) describeAsk(c Config) func(context.Context, []mcp.Tool) []mcp.Tool {
 	end := "Permissions: " + permissions(c.Policy) + ".\n"

@@ -83,7 +83,7 @@ func TestTraceIsLogged(t *testing.T) {
 }
 
 // The description names the compiled packages that are here, also where there are
-// many, and a list does not wait long for them.
+// many; a list does not wait long for them, and a call not at all.
 func TestCompiledPackagesAreDescribed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, tt := range []struct {
@@ -101,6 +101,12 @@ func TestCompiledPackagesAreDescribed(t *testing.T) {
 			c := connect(t, newServer(t, Config{Runners: allLanguages(runFunc(echo)), Compiled: look, Missing: missing}))
 			c.hello()
 			began := time.Now()
+			c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"run_code","arguments":{"language":"python","code":"x"}}}`)
+			c.receive()
+			if waited := time.Since(began); waited > 0 {
+				t.Errorf("%+v: a call waited %v", tt, waited)
+			}
+			began = time.Now()
 			c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 			line := c.receive().line
 			if time.Since(began) > waitForCompiled || strings.Contains(line, "that are here: package0, package1") != (tt.names > 0 && tt.takes < waitForCompiled) || strings.Contains(line, "package50") ||

@@ -37,14 +37,9 @@ func New(c Config) (*Server, error) {
 	s.mcp = mcpserver.NewMCPServer(c.Name, c.Version, append(identity(),
 		mcpserver.WithToolCapabilities(false),
 		mcpserver.WithResourceCapabilities(false, false),
-		mcpserver.WithToolFilter(s.withoutSchema),
-		mcpserver.WithToolFilter(withApp),
 		mcpserver.WithExtensions(map[string]any{appExtension: map[string]any{}}),
 		mcpserver.WithHooks(hooks))...)
-	if c.Compiled != nil || c.Missing != nil {
-		mcpserver.WithToolFilter(describeCompiled(c))(s.mcp)
-	}
-	mcpserver.WithToolFilter(s.describeAsk(c))(s.mcp)
+	s.describe(hooks, c)
 	s.store = &store{prefix: strings.ToLower(rand.Text()[:4]), mcp: s.mcp, shared: c.Kept}
 	s.properties = inputSchema(c)["properties"].(object)
 	tool, err := newTool(c)
@@ -57,6 +52,17 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	return s, addApp(s.mcp, hooks)
+}
+
+// describe has lists of tools say what depends on the client and on what is installed. Filters
+// of mcp-go would do that before each call, too.
+func (s *Server) describe(hooks *mcpserver.Hooks, c Config) {
+	parts := []func(context.Context, []mcp.Tool) []mcp.Tool{s.withoutSchema, withApp, describeCompiled(c), s.describeAsk(c)}
+	hooks.AddAfterListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest, result *mcp.ListToolsResult) {
+		for _, describe := range parts {
+			result.Tools = describe(ctx, result.Tools)
+		}
+	})
 }
 
 // addExtraTools offers the tools and the files of sessions, if there is a store, and search_tools

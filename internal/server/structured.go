@@ -25,7 +25,7 @@ func (s *Server) structured(ctx context.Context) bool {
 	return !slices.ContainsFunc(contentDroppers, func(c string) bool { return strings.HasPrefix(name, c) })
 }
 
-// withoutSchema is the filter of tools/list.
+// withoutSchema leaves the schema of answers out of tools/list for clients that have no use for it.
 func (s *Server) withoutSchema(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 	if s.structured(ctx) {
 		return tools
