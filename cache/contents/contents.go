@@ -66,7 +66,7 @@ func (l *Line) add(e cache.Entry) {
 }
 
 // runtime reports whether entries of a kind are packages that the runtimes are made of.
-func runtime(kind string) bool { return kind == "npm" || kind == "relocated" }
+func runtime(kind string) bool { return kind == "npm" || kind == "deno-binary" }
 
 // Sizes returns how much of the entries counts against the cache's limit, and how much
 // does not: sessions.

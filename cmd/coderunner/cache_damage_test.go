@@ -100,7 +100,7 @@ type damage struct {
 
 // slowFamilies take seconds to make again: CPython's compilation, what it is compiled
 // from, and the runtimes.
-var slowFamilies = []string{"files/machine-code", "files/module", "files/stdlib", "trees/npm", "trees/relocated"}
+var slowFamilies = []string{"files/machine-code", "files/module", "files/stdlib", "trees/npm", "trees/deno-binary"}
 
 func isSlow(kind string) bool {
 	return slices.ContainsFunc(slowFamilies, func(family string) bool { return strings.HasPrefix(kind, family) })

@@ -76,7 +76,7 @@ func (r *release) newImage(ctx context.Context, f flavour, p platform) (v1.Image
 		file{"tmp", fs.ModeDir | fs.ModeSticky | 0o777, nil})
 	cache := []file{{imageCache[1:], fs.ModeDir | 0o755, nil}}
 	if r.cache != "" && f.name == "full" && p == here() { // compiled code is one platform's
-		if _, err := os.Stat(filepath.Join(r.cache, "trees", "relocated")); err == nil {
+		if _, err := os.Stat(filepath.Join(r.cache, "trees", "deno-binary")); err == nil {
 			return nil, fmt.Errorf("%s is one machine's alone; coderunner bundle makes a cache for many", r.cache)
 		}
 		if cache, err = readTree(r.cache, imageCache[1:]); err != nil {

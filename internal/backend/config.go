@@ -85,7 +85,7 @@ const (
 
 // RuntimeKinds are the kinds of cache entries that the runtimes are made of: those of
 // the versions in force are not evicted, those of others are pruned.
-var RuntimeKinds = []string{"npm", "module", "machine-code", "stdlib", "relocated"}
+var RuntimeKinds = []string{"npm", "module", "machine-code", "stdlib", "deno-binary"}
 
 // WithDefaults returns the configuration with the public registries and the default
 // limit where it has none.

@@ -21,7 +21,7 @@ func (t *Tool) relocated(ctx context.Context, p fetch.NPMPackage, progress fetch
 	if err != nil {
 		return "", err
 	}
-	dir, err := t.Config.Cache.Dir(ctx, "relocated", key, func(ctx context.Context, dir string) error {
+	dir, err := t.Config.Cache.Dir(ctx, "deno-binary", key, func(ctx context.Context, dir string) error {
 		unpacked, remove, err := t.Fetch.UnpackNPM(ctx, p, progress)
 		if err != nil {
 			return err

@@ -31,7 +31,7 @@ func TestRelocated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if copied := strings.Contains(path, filepath.Join("trees", "relocated")); copied == portable {
+		if copied := strings.Contains(path, filepath.Join("trees", "deno-binary")); copied == portable {
 			t.Errorf("portable %v: Deno is %s", portable, path)
 		}
 		if _, version, err := CheckBinary(path); err != nil || version != tool.Version {
