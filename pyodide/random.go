@@ -40,12 +40,12 @@ func (in *Interp) noteGenerators(_ context.Context, argument json.RawMessage) (a
 
 // seed makes the generators of a snapshot differ from those of its other interpreters.
 func (in *Interp) seed(generators []uint32) error {
-	var state [4 * generatorWords]byte
 	for _, at := range generators[:min(len(generators), maxGenerators)] {
-		_, _ = rand.Read(state[:]) // it never fails
-		if !in.mod.Memory().Write(at+generatorState, state[:]) {
+		state, ok := in.mod.Memory().Read(at+generatorState, 4*generatorWords)
+		if !ok {
 			return errOutOfRange
 		}
+		_, _ = rand.Read(state) // it never fails
 	}
 	return nil
 }

@@ -32,10 +32,7 @@ from _coderunner_tests import run as _run_tests
 _DEVICE = "/dev/coderunner"
 _COROUTINE = 0x80  # inspect.CO_COROUTINE
 _decode = json.JSONDecoder().decode
-# The functions of C below the library's, which take half as long for what is small: a text that is
-# all JSON, and values without cycles.
-_scan = json.scanner.make_scanner(json.JSONDecoder())
-_chunks = json.encoder.c_make_encoder(None, json.JSONEncoder().default, json.encoder.encode_basestring_ascii, None, ": ", ", ", False, False, False)
+_encode, _scan = _report.encode, _report.scan
 _undump, _unbase64 = marshal.loads, binascii.a2b_base64
 _handle = _signal.signal  # the host knows what it is called with here
 _open, _read, _write, _close, _umask = os.open, os.read, os.write, os.close, os.umask
@@ -43,10 +40,6 @@ _PARK = (1 << 31 | 0x9A41) - (1 << 32)  # a mask that is none, see park.go
 _stdin, _stdout, _stderr = sys.stdin, sys.stdout, sys.stderr
 for _stream in _stdout, _stderr:  # a write per line, not one for each part of it
     _stream.reconfigure(line_buffering=True, write_through=False)
-
-
-def _encode(value):
-    return "".join(_chunks(value, 0))
 
 
 class HostError(RuntimeError):
@@ -72,7 +65,7 @@ def call(name, arg=None, data=b""):
     return value
 
 
-_display._call, _display._encode = call, _report._encode
+_display._call = call
 
 
 def park():
