@@ -50,7 +50,7 @@ def call(name, arg=None, data=b""):
     """Asks the host for something and returns its answer, a JSON value."""
     fd = _open(_DEVICE, os.O_RDWR | os.O_CLOEXEC)
     try:
-        request = _encode([name, arg]).encode()
+        request = _report.encode_any([name, arg]).encode()
         request = memoryview(request + b"\n" + data if data else request)
         while request:
             request = request[_write(fd, request):]
@@ -65,7 +65,7 @@ def call(name, arg=None, data=b""):
     return value
 
 
-_display._call = call
+_display._call, _display._encode = call, _report.encode_any
 
 
 def park():

@@ -7,7 +7,6 @@ The host checks what it gets; here, too, nothing is sent that is too long.
 
 import builtins
 import functools
-import json
 import os
 import re
 import sys
@@ -33,8 +32,7 @@ _ORDER = (*_IMAGES, "image/svg+xml", "chart", "text/html", "text/markdown", "tex
 _TEXTS = ("text/markdown", "text/latex", "text/plain")
 _SIMPLE = frozenset((int, str, float, bool, bytes, complex, dict, set, frozenset, range))
 
-_call = None  # of _coderunner, which sets it
-_encode = json.JSONEncoder(allow_nan=False).encode
+_call = _encode = None  # of _coderunner, which sets them
 _room = {"count": 100, "bytes": 24 << 20, "omitted": 0}  # the host keeps no more
 
 
