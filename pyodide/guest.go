@@ -52,9 +52,12 @@ func (g guest) call(name string, args ...uint32) (uint32, error) {
 		g.in.dead = true
 		return 0, fmt.Errorf("call %s: %w", name, err)
 	}
-	if pending := g.in.mod.ExportedGlobal(rewrite.FlagGlobal); pending.Get() != 0 {
+	if g.in.pending == nil {
+		g.in.pending = g.in.mod.ExportedGlobal(rewrite.FlagGlobal)
+	}
+	if tag := g.in.pending.Get(); tag != 0 {
 		g.in.dead = true // unwound frames that do not expect it
-		return 0, fmt.Errorf("call %s (%d): %w", name, pending.Get(), errUncaught)
+		return 0, fmt.Errorf("call %s (%d): %w", name, tag, errUncaught)
 	}
 	g.in.exports[name] = f
 	return uint32(stack[0]), nil

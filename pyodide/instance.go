@@ -30,6 +30,7 @@ type instance struct {
 	mem         hostfn.Mem
 	functions   functions
 	exports     map[string]api.Function // idle ones that were called before, see guest
+	pending     api.Global              // the tag of an exception that unwinds the guest, 0: none; nil until it is asked for
 	initialized bool                    // CPython has started
 	dead        bool                    // no export may be called any more
 	written     []linmem.Range          // see detach

@@ -108,14 +108,15 @@ func (o Options) memory() int64 {
 // Interp is one interpreter. See the package comment for its concurrency, and for
 // the stations whose files have its methods.
 type Interp struct {
-	*instance // until it is closed
-	rt        *Runtime
-	env       map[string]string
-	calls     map[string]Call
-	asked     []string // environment variables looked up before a snapshot
-	newZone   bool     // the snapshot was taken in another time zone
-	from      *Snapshot
-	layer     *layer // what the layer below a Snapshot has; nil: there is none
+	*instance  // until it is closed
+	rt         *Runtime
+	env        map[string]string
+	generators []uint32 // see random.go
+	calls      map[string]Call
+	asked      []string // environment variables looked up before a snapshot
+	newZone    bool     // the snapshot was taken in another time zone
+	from       *Snapshot
+	layer      *layer // what the layer below a Snapshot has; nil: there is none
 
 	bottom   uint32      // the stack pointer when no program runs
 	parks    func() bool // see Program.Parks; of the run in progress

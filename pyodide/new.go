@@ -75,6 +75,11 @@ func (r *Runtime) fromSnapshot(ctx context.Context, z *Snapshot, o Options, inst
 	}
 	in.newZone = o.Location != nil && zoneKey(o.Location) != zoneKey(time.Local)
 	in.proc.Resume(z.owner.Zone, in.newZone)
+	if z.owner.Suspended == nil {
+		if err := in.seed(z.owner.Generators); err != nil {
+			return nil, errors.Join(err, in.Close())
+		}
+	}
 	if o.Shared {
 		return in, nil
 	}

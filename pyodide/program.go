@@ -14,6 +14,9 @@ type Program struct {
 	Dir      string   // the working directory, below the one at the start
 	Path     []string // of sys.path, at its end, below the same
 
+	// Beside are the names in the working directory, nil if the guest has to look.
+	Beside []string
+
 	// Analysis is that of Code with the name Filename, or nil. It spares the run
 	// from parsing the program.
 	Analysis *Analysis
@@ -128,7 +131,8 @@ type request struct {
 	Dir         string            `json:"dir,omitempty"`
 	Path        []string          `json:"path,omitempty"`
 	Env         map[string]string `json:"env"`
-	NewZone     bool              `json:"new_zone"` // the snapshot was made in another
+	NewZone     bool              `json:"new_zone,omitempty"` // the snapshot was made in another
+	Beside      []string          `json:"beside,omitempty"`
 	ResultLimit int               `json:"result_limit"`
 	Compiled    string            `json:"compiled,omitempty"`
 	Offered     []string          `json:"offered,omitempty"`
@@ -155,7 +159,7 @@ type report struct {
 }
 
 func (p Program) request(env map[string]string) request {
-	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Dir: p.Dir, Path: p.Path, Env: env, ResultLimit: p.ResultLimit, Offered: p.Offered, Session: p.Session}
+	r := request{Code: p.Code, Filename: p.Filename, Args: p.Args, Dir: p.Dir, Path: p.Path, Env: env, Beside: p.Beside, ResultLimit: p.ResultLimit, Offered: p.Offered, Session: p.Session}
 	if p.Analysis != nil {
 		r.Compiled = p.Analysis.compiled
 	}

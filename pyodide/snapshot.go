@@ -52,6 +52,8 @@ type owner struct {
 	Suspended *suspended      `json:"suspended"` // nil: it has run no program
 	Key       string          `json:"key"`       // of the runtime, if it has
 
+	Generators []uint32 `json:"generators,omitempty"` // see random.go
+
 	Processors int `json:"processors,omitempty"` // that an import asked for; 0: none did
 }
 

@@ -293,7 +293,7 @@ func (in *Interp) write(f snapshot.File, files []memfs.Saved, l *suspended) erro
 	}
 	own := owner{
 		Functions: in.functions, Clock: in.proc.Monotonic(), Link: link, Env: in.asked, Zone: in.proc.Zone(), Files: files, Suspended: l,
-		Processors: in.processors,
+		Processors: in.processors, Generators: in.generators,
 	}
 	if l != nil {
 		own.Key = in.rt.SnapshotKey()

@@ -26,7 +26,7 @@ func (in *Interp) warmUp(ctx context.Context, rehearse bool) error {
 		return err
 	}
 	g := in.guest(ctx)
-	in.calls = map[string]Call{"immortal": {Do: g.immortalize}}
+	in.calls = map[string]Call{"immortal": {Do: g.immortalize}, "generators": {Do: in.noteGenerators}}
 	defer func() { in.calls = nil }()
 	module, err := g.module("_coderunner_warmup", string(source))
 	if err != nil {

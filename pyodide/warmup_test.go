@@ -77,3 +77,28 @@ func TestImmortalize(t *testing.T) {
 		}
 	}
 }
+
+// TestHostSeeds finds out whether CPython's generators are still as the host writes them: if not,
+// the guest seeds them, which is right and slow.
+func TestHostSeeds(t *testing.T) {
+	rt := OpenForTest(t)
+	if made := rt.base.owner.Generators; len(made) != 1 {
+		t.Fatalf("the host seeds %d generators of the snapshot, want random's", len(made))
+	}
+	numbers := map[string]bool{}
+	for range 4 {
+		in, err := rt.New(context.Background(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := in.Run(context.Background(), Program{Code: "import random\n[random.random(), random.gauss(), random.getstate()[1][-1]]"})
+		in.Close()
+		if err != nil || res.Value == nil {
+			t.Fatal(res, err)
+		}
+		numbers[res.Value.Repr] = true
+	}
+	if len(numbers) != 4 {
+		t.Errorf("interpreters have the same random numbers: %v", numbers)
+	}
+}

@@ -16,10 +16,10 @@ import (
 type Request struct {
 	Language Language
 	Code     string
-	Filename string   // as tracebacks show it; "" means main.py, main.js, main.ts, …
-	Packages []string // "pydantic>=2", "npm:zod@3"
-	Args     []string
-	Files    []File // written to the working directory before the run
+	Filename string   `json:",omitzero"` // as tracebacks show it; "" means main.py, main.js, main.ts, …
+	Packages []string `json:",omitzero"` // "pydantic>=2", "npm:zod@3"
+	Args     []string `json:",omitzero"`
+	Files    []File   `json:",omitzero"` // written to the working directory before the run
 	Limits   Limits
 
 	// Project, if not nil, is a directory of the host that the program sees as its own. Files
@@ -32,7 +32,7 @@ type Request struct {
 	Stdin io.Reader `json:"-"`
 
 	// Terminal reports whether Stdin is a terminal, where a script's prompts are shown.
-	Terminal bool
+	Terminal bool `json:",omitzero"`
 
 	// Stdout and Stderr, if not nil, get the program's output as it comes. An
 	// error ends the program with the status OutputLimit, and is the only limit
@@ -48,14 +48,14 @@ type Request struct {
 	Printed func(p []byte) `json:"-"`
 
 	// Client is whose program it is, where there are several: no two share a process.
-	Client string
+	Client string `json:",omitzero"`
 
 	// Locked refuses every package that is not in the program's inline lock,
 	// with the hash that is stated there.
-	Locked bool
+	Locked bool `json:",omitzero"`
 
 	// Session, if not nil, is the session that the program continues.
-	Session *Session
+	Session *Session `json:",omitzero"`
 
 	// Ask, if not nil, asks the user about hosts that the policy does not have. The
 	// time limit stands still meanwhile.

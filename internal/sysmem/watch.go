@@ -4,7 +4,6 @@ import (
 	"math"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -47,21 +46,17 @@ const (
 func Watch(limit int64, over func(again bool)) (stop func() int64) {
 	before := Heap()
 	watch(1, before+limit)
-	var peak atomic.Int64
-	end, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for most, room := limit+besides, limit; ; room = most - peak.Load() {
-			select {
-			case <-end:
-				return
-			case <-time.After(min(max(time.Duration(room/fillRate), 1)*time.Millisecond, lookAt)):
-			}
-			grown := Heap() - before
-			peak.Store(max(peak.Load(), grown))
-			if grown <= most || watch(0, 0) != 1 {
-				continue
-			}
+	var mu sync.Mutex // guards what follows, and is held while over is called
+	var timer *time.Timer
+	peak, most, ended := int64(0), limit+besides, false
+	look := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if ended {
+			return
+		}
+		grown := Heap() - before
+		if peak = max(peak, grown); grown > most && watch(0, 0) == 1 {
 			again := most > limit+besides
 			over(again)
 			if again {
@@ -69,11 +64,22 @@ func Watch(limit int64, over func(again bool)) (stop func() int64) {
 			}
 			most += further
 		}
-	}()
-	return func() int64 {
-		close(end)
-		<-ended
-		watch(-1, 0)
-		return peak.Load()
+		timer.Reset(nextLook(most - peak))
 	}
+	mu.Lock()
+	timer = time.AfterFunc(nextLook(limit), look) // no goroutine, which most programs would end before its first look
+	mu.Unlock()
+	return func() int64 {
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+		timer.Stop()
+		watch(-1, 0)
+		return peak
+	}
+}
+
+// nextLook returns after what time the heap may have grown by room.
+func nextLook(room int64) time.Duration {
+	return min(max(time.Duration(room/fillRate), 1)*time.Millisecond, lookAt)
 }

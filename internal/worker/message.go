@@ -84,11 +84,11 @@ type settings struct {
 // the rest.
 type request struct {
 	runners.Request
-	Input  *[]byte // nil: there is none
-	Asks   bool    // the user can be asked
-	Tools  bool    // there are tools
-	Prints bool    // what is printed is wanted as it comes
-	Save   string  // the session's, in the worker's directory
+	Input  *[]byte `json:",omitzero"` // nil: there is none
+	Asks   bool    `json:",omitzero"` // the user can be asked
+	Tools  bool    `json:",omitzero"` // there are tools
+	Prints bool    `json:",omitzero"` // what is printed is wanted as it comes
+	Save   string  `json:",omitzero"` // the session's, in the worker's directory
 }
 
 // encodeRequest returns a request as data, and false if it has what cannot cross: the
@@ -113,13 +113,13 @@ func encodeRequest(r runners.Request) (q request, ok bool, err error) {
 // outcome is a [runners.Outcome] as plain data.
 type outcome struct {
 	runners.Outcome
-	Whole    [2]string
-	Contents [][]byte // of the files
-	Shown    bool     // Error.Shown
-	Exited   bool     // Continued.Exited
-	Keeps    []string // what the session is to keep: see connectSession
-	Empty    bool     // so is the session's directory, of which nothing was told
-	Shows    []display
+	Whole    [2]string `json:",omitzero"`
+	Contents [][]byte  `json:",omitzero"` // of the files
+	Shown    bool      `json:",omitzero"` // Error.Shown
+	Exited   bool      `json:",omitzero"` // Continued.Exited
+	Keeps    []string  `json:",omitzero"` // what the session is to keep: see connectSession
+	Empty    bool      `json:",omitzero"` // so is the session's directory, of which nothing was told
+	Shows    []display `json:",omitzero"`
 }
 
 // display is what [runners.Displays.Add] takes.

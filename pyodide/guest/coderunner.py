@@ -31,8 +31,8 @@ from _coderunner_tests import run as _run_tests
 
 _DEVICE = "/dev/coderunner"
 _COROUTINE = 0x80  # inspect.CO_COROUTINE
-_encode = json.JSONEncoder(allow_nan=False).encode
 _decode = json.JSONDecoder().decode
+_encode, _scan = _report.encode, _report.scan
 _undump, _unbase64 = marshal.loads, binascii.a2b_base64
 _handle = _signal.signal  # the host knows what it is called with here
 _open, _read, _write, _close, _umask = os.open, os.read, os.write, os.close, os.umask
@@ -50,7 +50,7 @@ def call(name, arg=None, data=b""):
     """Asks the host for something and returns its answer, a JSON value."""
     fd = _open(_DEVICE, os.O_RDWR | os.O_CLOEXEC)
     try:
-        request = _encode([name, arg]).encode()
+        request = _report.encode_any([name, arg]).encode()
         request = memoryview(request + b"\n" + data if data else request)
         while request:
             request = request[_write(fd, request):]
@@ -65,7 +65,7 @@ def call(name, arg=None, data=b""):
     return value
 
 
-_display._call, _display._encode = call, _encode
+_display._call, _display._encode = call, _report.encode_any
 
 
 def park():
@@ -101,7 +101,7 @@ def _on_interrupt(p, frame):
 
 def run(request):
     """Runs one program and reports how it went. Both are JSON texts."""
-    p = _decode(request)
+    p, _ = _scan(request, 0)
     report = {"exit_code": 0}
     try:
         for step in (_main, _finish):
@@ -191,17 +191,18 @@ def _compile(p, main):
             _changed.forget(main)
     else:
         _renew.set_environ({**_ENV, **_renew.environ, **(p["env"] or {})})
-        beside = os.path.dirname(_report.home + name)
+        beside = os.path.dirname(_report.home + name) if "/" in name else _report.home[:-1]
         sys.path[:0] = [beside, ""] if p.get("session") else [beside]  # "": as in a REPL and in a notebook
         if "/" in name:
             _place(main, name)
             if directory := p.get("dir"):
                 os.chdir(_report.home + directory)
                 sys.argv[0] = os.path.relpath(_report.home + name)
-        sys.path += [_report.home + directory for directory in p.get("path", ())]
+        if "path" in p:
+            sys.path += [_report.home + directory for directory in p["path"]]
     if "offered" in p:
         sys.meta_path.append(_Finder(p["offered"], call, _renew.look_again))
-    _renew.unshadow(os.listdir())
+    _renew.unshadow(p["beside"] if "beside" in p else os.listdir())
     main["__file__"] = _report.home + name
     main["__builtins__"] = builtins
     if p.get("compiled"):
@@ -304,12 +305,12 @@ def _finish(p, main, report):
     else:
         if threading is not None and not p.get("interrupted"):
             _renew.await_threads(threading)
-        atexit._run_exitfuncs()
+        _renew.at_exit()
         _renew.clear(main)
     for stream in (sys.stdout, sys.stderr, _stdout, _stderr):
         _renew.flush(stream)
 
 
-hide(run, _main, _execute, _execute_async, _finish, _renew.clear)
+hide(run, _main, _execute, _execute_async, _finish, _renew.clear, _renew.at_exit)
 
 _ENV = {"HOME": _report.home[:-1], "LANG": "C.UTF-8", "PATH": "/usr/local/bin:/usr/bin:/bin", "USER": "root"}

@@ -1,7 +1,6 @@
 """The command line of a child: module _coderunner_command, made at boot. The
 interpreter has started already, so CPython does not read it."""
 
-import atexit
 import collections
 import importlib
 import os
@@ -13,7 +12,7 @@ import _coderunner
 import _coderunner_pip
 import _coderunner_process
 from _coderunner_adapt import hide
-from _coderunner_renew import clear, flush, renew, set_environ, unshadow
+from _coderunner_renew import at_exit, clear, flush, renew, set_environ, unshadow
 from _coderunner_program import text_of
 from _coderunner_report import exit_code
 
@@ -67,7 +66,7 @@ def execute(request):
     try:
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()
-        atexit._run_exitfuncs()
+        at_exit()
         clear(main)
     except BaseException as e:
         _show(e)

@@ -3,6 +3,7 @@ Before each, seeds, environment, time zone and caches are renewed, since interpr
 snapshot begin alike; after it, what the program leaves is cleared.
 """
 
+import atexit
 import gc
 import importlib.machinery
 import os
@@ -12,39 +13,84 @@ import time
 # ---- before
 
 renewed = False  # since the snapshot
+given = None  # the environment of the snapshot, until it is changed
 _last_module = ""  # of the snapshot
+_at_exit = 0  # functions that threading calls, of the snapshot
+_ends = []  # those of _ENDS that the snapshot has
+seeded = False  # the host seeds the generators
 # What preload.py notes.
 preloaded = frozenset()  # modules
 generators = ()  # that packages made and that are not to be the same everywhere
 environ = {}  # variables that packages set
 
 
+def settle():
+    """Does before a snapshot what renew need not do again for each program."""
+    global given, _last_module, _at_exit
+    modules = sys.modules
+    _last_module = next(reversed(modules))
+    if "threading" in modules:
+        _at_exit = len(modules["threading"]._threading_atexits)
+    if "tempfile" in modules:
+        modules["tempfile"]._name_sequence = None
+    if "uuid" in modules:
+        modules["uuid"]._node = modules["uuid"]._last_timestamp = None
+    if "multiprocessing.process" in modules:
+        process = modules["multiprocessing.process"].current_process()
+        if type(process._config) is not _Config:
+            process._config = _Config(process._config)
+        process._config.pop("authkey", None)
+    for name, end, needed in _ENDS:
+        if name in modules:
+            before, function = atexit._ncallbacks(), getattr(modules[name], end)
+            atexit.unregister(function)
+            if atexit._ncallbacks() < before:
+                _ends.append((name, needed, function))
+    if given != os.environ:
+        given = dict(os.environ)
+    look_again()
+
+
+class _Config(dict):
+    """What multiprocessing knows of a process. The key of connections is made when it is first
+    asked for, since hardly any program does."""
+
+    def __missing__(self, name):
+        if name != "authkey":
+            raise KeyError(name)
+        key = sys.modules["multiprocessing.process"].AuthenticationString(os.urandom(32))
+        return self.setdefault(name, key)
+
+    def copy(self):  # for a child, which has the same key
+        return dict(self, authkey=self["authkey"])
+
+
+def all_generators():
+    random = sys.modules.get("random")
+    return (random._inst, *generators) if random else generators
+
+
 def renew(p):
     """Makes this interpreter differ from the others of the same snapshot."""
-    global renewed, _last_module
+    global renewed
     if not renewed:
         renewed = True
         modules = sys.modules
-        _last_module = next(reversed(modules))
-        if "random" in modules:
-            modules["random"].seed()
-        for generator in generators:
-            generator.seed()
+        if not _last_module:
+            settle()
+        if not seeded:
+            for generator in all_generators():
+                generator.seed()
         if "numpy.random" in modules:
             modules["numpy.random"].seed()
-        if "tempfile" in modules:
-            modules["tempfile"]._name_sequence = None
-            if "TMPDIR" in (p["env"] or ()):
-                modules["tempfile"].tempdir = None
-        if "uuid" in modules:
-            modules["uuid"]._node = modules["uuid"]._last_timestamp = None
-        if "multiprocessing.process" in modules:
-            modules["multiprocessing.process"].current_process().authkey = os.urandom(32)
+        if "tempfile" in modules and "TMPDIR" in (p["env"] or ()):
+            modules["tempfile"].tempdir = None
         if "logging" in modules:
             modules["logging"]._startTime = time.time_ns()
         if p.get("new_zone"):
             set_zone()
-    look_again()
+    else:
+        look_again()
 
 
 def set_zone():
@@ -80,6 +126,10 @@ def unshadow(names):
 
 
 def set_environ(env):
+    global given
+    same, given = env == given, None  # the program may change it
+    if same:
+        return
     now = dict(os.environ)
     for key in now.keys() - env.keys():
         del os.environ[key]
@@ -94,6 +144,9 @@ def set_environ(env):
 def await_threads(threading):
     """Waits for executors and for threads that are not daemons. It is not
     threading._shutdown(), which is for good: a snapshot is taken after this."""
+    if len(threading._active) == 1 and len(threading._threading_atexits) == _at_exit:
+        threading._thread_shutdown()
+        return  # most programs: no thread was started, or all have ended
     for function in reversed(threading._threading_atexits):
         function()
     if "concurrent.futures.thread" in sys.modules:
@@ -105,6 +158,22 @@ def await_threads(threading):
             break
         threads[0].join()
     threading._thread_shutdown()
+
+
+# What modules do at exit that most programs do not use, and whether there is anything to do: the
+# last that was registered first.
+_ENDS = (
+    ("multiprocessing.util", "_exit_function", lambda m: m._finalizer_registry or m._logger or m.process._children),
+    ("logging", "shutdown", lambda m: len(m._handlerList) > 1),  # one is the last resort, which has no buffer
+)
+
+
+def at_exit():
+    atexit._run_exitfuncs()
+    for name, needed, function in _ends:
+        if needed(sys.modules[name]):
+            atexit.register(function)
+            atexit._run_exitfuncs()  # which shows an exception and goes on
 
 
 def break_executors():

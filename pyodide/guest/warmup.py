@@ -44,6 +44,8 @@ def rehearse(_):
     kept = dict(main), list(sys.path), list(sys.argv), signal.getsignal(signal.SIGXCPU)
     for _ in range(_ROUNDS):
         for code in _PROGRAMS:
+            _coderunner_renew.renewed = False
+            _coderunner_renew.settle()
             _coderunner.analyze(json.dumps({"code": code, "files": [], "name": "main.py"}))
             _coderunner.run(
                 json.dumps(
@@ -52,6 +54,7 @@ def rehearse(_):
                         "filename": "main.py",
                         "args": [],
                         "env": _ENV,
+                        "beside": ["main.py"],
                         "result_limit": 50000,
                     }
                 )
@@ -104,4 +107,10 @@ def _uncollected(objects):
 def leave(_):
     """Takes this module away."""
     del sys.modules[__name__]
+    _coderunner_renew.settle()
+    made = _coderunner_renew.all_generators()
+    for generator in made:
+        generator.seed()
+    states = [(id(g), *g.getstate()[1][-2:]) for g in made]
+    _coderunner_renew.seeded = _coderunner.call("generators", states)
     return ""

@@ -84,6 +84,25 @@ func (j *job) writeProgram() error {
 	return j.in.Unlist(name)
 }
 
+// maxBeside bounds the names that the guest is told of.
+const maxBeside = 8
+
+// beside returns the names in the directory of a program that alone has put files there, if these
+// are few, or else nil: the guest looks for itself then, which takes longer.
+func (j *job) beside() []string {
+	policy := j.r.cfg.Policy
+	if j.continued != nil || j.req.Project != nil || policy.Read.Any() || policy.Write.Any() || len(j.req.Files) > maxBeside || j.dir() != "" {
+		return nil
+	}
+	name, _, _ := strings.Cut(shownName(j.req), "/")
+	names := []string{name}
+	for _, f := range j.req.Files {
+		top, _, _ := strings.Cut(f.Path, "/")
+		names = append(names, top)
+	}
+	return names
+}
+
 // unnamed reports whether nobody gave the program the name of its file, so that it is not
 // listed.
 func (j *job) unnamed() bool {

@@ -136,6 +136,7 @@ func (j *job) execute(ctx context.Context, found *pyodide.Analysis) (*pyodide.Re
 			Analysis:    found,
 			Args:        j.req.Args,
 			Dir:         j.dir(),
+			Beside:      j.beside(),
 			Path:        j.path,
 			Timeout:     max(j.left, 1),
 			ResultLimit: int(min(j.req.Limits.Output, 1<<30)),

@@ -151,7 +151,10 @@ func (p *Process) Start(e Exec) (*Process, error) {
 	}
 	c.own = true
 	ctx := c.begin(p.k.values)
-	p.k.running.Go(func() { c.run(ctx) })
+	p.k.running.Go(func() {
+		defer c.cancel(nil)
+		c.run(ctx)
+	})
 	return c, nil
 }
 
@@ -179,6 +182,7 @@ func (p *Process) Run(ctx context.Context, program Program) (Status, error) {
 	})
 	p.run(ctx)
 	told()
+	p.cancel(nil) // not before: an end that nobody waited for would start a goroutine
 	close(returned)
 	p.k.mu.Lock()
 	defer p.k.mu.Unlock()
@@ -197,9 +201,8 @@ func (p *Process) begin(ctx context.Context) context.Context {
 	return memfs.WithFiles(ctx, p.File)
 }
 
-// run runs the program, and what replaces it, until the process ends.
+// run runs the program, and what replaces it, until the process ends. The caller cancels ctx.
 func (p *Process) run(ctx context.Context) {
-	defer p.cancel(nil)
 	for alone := p.own; ; alone = true {
 		code := p.call(ctx, alone)
 		p.k.mu.Lock()
