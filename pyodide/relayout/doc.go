@@ -11,6 +11,8 @@
 //   - a stub reads the context where the function keeps it, often in a stack slot,
 //     and copies and reloads that nothing else reads are gone;
 //   - a copy and an addition to it, as before each check, are one instruction;
+//   - who reads whether a condition is true reads the flags, where they still tell;
+//   - what writes half of an xmm register does not wait for the other half;
 //   - what grows the stack is behind the function;
 //   - branches have two bytes where they can, and lead where the jump at their
 //     target leads.

@@ -31,6 +31,9 @@ func (f *function) emit() {
 		if i.kind == call || i.kind == callAddress {
 			f.note(len(out), f.source(i.at))
 		}
+		if r, ok := i.clears(f.code); ok {
+			out = appendClear(out, r)
+		}
 		switch old := f.code[i.at:i.end()]; {
 		case i.made:
 			out = i.append(out)
@@ -47,6 +50,8 @@ func (f *function) emit() {
 		case i.kind == call || i.kind == tail:
 			f.laid.calls = append(f.laid.calls, fixup{int32(len(out)) + 1, i.target})
 			out = append(out, old...)
+		case i.kind == plain && i.base != rip && (i.op>>4 == opMoveIf>>4 || i.op>>4 == opSet>>4):
+			out = i.appendCondition(out, old)
 		case i.base == rip && i.target >= 0:
 			out = appendRel(out, tables[i.target], old[:len(old)-4]...)
 		case i.base == rip:
@@ -132,7 +137,11 @@ func target(n int32, at, stubs []int32) int32 {
 
 // size returns how long an instruction is in the new code.
 func (f *function) size(n int) int32 {
-	switch i := &f.insts[n]; {
+	i := &f.insts[n]
+	if r, ok := i.clears(f.code); ok {
+		return int32(i.size) + int32(len(appendClear(f.laid.code[:0], r)))
+	}
+	switch {
 	case i.kind == jump && f.long[n]:
 		return 5
 	case i.kind == branch && f.long[n]:

@@ -36,6 +36,11 @@ func wasm() []byte {
 	table = wasmbin.AppendOp(append(wasmbin.AppendI32Const(local(table), 3), 0x6E), 0x10, first) // i32.div_u
 	second := b.Func(wasmbin.FuncType{Params: i32, Results: i32}, nil, table)
 	b.Export("f", wasmbin.KindFunc, second)
+	// x is no number, or n > 9: 1; or not sqrt(x) < n: 2; or n-1 is 0: 3, else n-1.
+	number := []byte{0x20, 0, 0x20, 0, 0x62, 0x20, 1, 0x41, 9, 0x4A, 0x72, 0x04, 0x40, 0x41, 1, 0x0F, 0x0B, 0x20, 0, 0x9F, 0x20, 1, 0xB7, 0x63, 0x45, 0x04, 0x40, 0x41, 2, 0x0F, 0x0B}
+	number = append(number, 0x20, 1, 0x41, 1, 0x6B, 0x22, 1, 0x45, 0x04, 0x40, 0x41, 3, 0x0F, 0x0B, 0x20, 1)
+	third := b.Func(wasmbin.FuncType{Params: []wasmbin.ValType{wasmbin.F64, wasmbin.I32}, Results: i32}, nil, number)
+	b.Export("number", wasmbin.KindFunc, third)
 	return b.Bytes()
 }
 
@@ -88,7 +93,7 @@ func TestFile(t *testing.T) {
 	if err != nil || !bytes.Equal(out, again) {
 		t.Errorf("another result: %v", err)
 	}
-	if s.Functions != 2 || s.Kept > 0 || s.Exits < 2 || s.Stubs == 0 || s.Stubs > s.Exits || s.After >= s.Before {
+	if s.Functions != 3 || s.Kept > 0 || s.Exits < 2 || s.Stubs == 0 || s.Stubs > s.Exits || s.After >= s.Before {
 		t.Errorf("%+v", s)
 	}
 	if _, _, err := File(out); err == nil {

@@ -114,6 +114,10 @@ const (
 	opLea      = 0x8D
 	opMovImm   = 0xB8
 	opShiftImm = 0xC1
+
+	opMoveIf   = 0x0F40 // cmovcc reg, rm
+	opSet      = 0x0F90 // setcc rm
+	opZeroByte = 0x0FB6 // movzx reg, rm
 )
 
 // copies returns the registers of a move of 64 bits between two.

@@ -47,8 +47,12 @@ func (f *function) liveAfter(b *block) (live set) {
 	return live
 }
 
-// reads returns what an instruction reads, and the stub that it leads to.
+// reads returns what an instruction reads, and the stub that it leads to. One that keeps some
+// flags reads none: what it keeps is read behind it or not at all.
 func (f *function) reads(i *inst) set {
+	if i.writes&flags != 0 {
+		return i.reads &^ flags
+	}
 	if (i.kind == branch || i.kind == jump) && i.target < 0 {
 		return i.reads | bit(f.stubs[^i.target].from.reg)
 	}
@@ -63,18 +67,23 @@ func (f *function) removeDead(e entries) (removed int) {
 		before := len(f.insts)
 		for k := range f.blocks {
 			b := &f.blocks[k]
-			live := f.liveAfter(b)
-			for n := b.end - 1; n >= b.begin; n-- {
-				i := &f.insts[n]
-				if i.gone = i.writes&live == 0 && removable(i); !i.gone {
-					live = live&^i.kills | f.reads(i)
-				}
-			}
+			f.markDead(b, f.liveAfter(b))
 		}
 		if !f.compact() {
 			return removed
 		}
 		removed += before - len(f.insts)
+	}
+}
+
+// markDead marks a block's instructions of which nobody reads anything. live is what is read
+// behind it.
+func (f *function) markDead(b *block, live set) {
+	for n := b.end - 1; n >= b.begin; n-- {
+		i := &f.insts[n]
+		if i.gone = i.gone || i.writes&live == 0 && removable(i); !i.gone {
+			live = live&^i.kills | f.reads(i)
+		}
 	}
 }
 
@@ -84,12 +93,15 @@ func removable(i *inst) bool {
 	if i.kind != plain || i.writes&frame != 0 || i.stores {
 		return false
 	}
+	if i.op&^15 == opSet {
+		return !i.mem()
+	}
 	switch i.op {
 	case opLea, opMovImm:
 		return i.target < 0 || i.base != rip // not of a jump table
 	case opLoad:
 		return !i.mem() || i.base == rsp
-	case opStore, 0x63, 0x01, 0x09, 0x21, 0x29, opXor, opImm8, opImm32, opShiftImm, 0x0FB6, 0x0FB7, 0x0FBE, 0x0FBF:
+	case opStore, 0x63, 0x01, 0x09, 0x21, 0x29, 0x39, 0x85, opXor, opImm8, opImm32, opShiftImm, opZeroByte, 0x0FB7, 0x0FBE, 0x0FBF:
 		return !i.mem()
 	}
 	return false

@@ -18,6 +18,7 @@ type Stats struct {
 	Before, After int // bytes of code
 	Exits, Stubs  int // the exits, and what became of them
 	Dead          int // instructions of which nothing was read
+	Conditions    int // comparisons of what is known by the flags
 	Sums          int // copies and additions that became one instruction
 }
 
@@ -150,6 +151,7 @@ func (m *module) layFunction(f *function, n int) error {
 		return nil
 	}
 	s.Dead = f.removeDead(m.entry)
+	s.Conditions = f.fuseConditions()
 	s.Sums = f.fuseSums()
 	f.simplify()
 	f.emit()
@@ -210,7 +212,7 @@ func (m *module) join() (out []byte, offsets []int32, sources []Source, s Stats,
 			fix(offsets[n]+e.at, rest)
 		}
 		t := &m.stats[n]
-		s.Kept, s.Exits, s.Stubs, s.Dead, s.Sums = s.Kept+t.Kept, s.Exits+t.Exits, s.Stubs+t.Stubs, s.Dead+t.Dead, s.Sums+t.Sums
+		s.Kept, s.Exits, s.Stubs, s.Dead, s.Conditions, s.Sums = s.Kept+t.Kept, s.Exits+t.Exits, s.Stubs+t.Stubs, s.Dead+t.Dead, s.Conditions+t.Conditions, s.Sums+t.Sums
 	}
 	s.Functions, s.Before, s.After = len(m.offsets), len(m.code), len(out)
 	return out, offsets, sources, s, nil

@@ -9,6 +9,9 @@ func (f *function) fuseSums() (fused int) {
 		live := f.liveAfter(b)
 		for n := b.end - 1; n >= b.begin; n-- {
 			i := &f.insts[n]
+			if i.gone {
+				continue
+			}
 			after := live
 			live = live&^i.kills | f.reads(i)
 			if n == b.begin || after&flags != 0 {

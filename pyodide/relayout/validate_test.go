@@ -31,6 +31,7 @@ type equal struct {
 	regs     set // that have equal values, and the flags
 	old, new state
 	copied   *inst // in the old code, the copy that is missing in the new
+	truths
 }
 
 // validate returns how the new code of f, the function at begin, differs from the old.
@@ -44,7 +45,7 @@ func validate(f *function, code []byte, begin, end int32, entry entries) error {
 		return err
 	}
 	s := state{reached: true, sp: entrySP, regs: 1 << rax}
-	v.push(0, 0, equal{entry(begin) | calleeSaved, s, s, nil})
+	v.push(0, 0, equal{regs: entry(begin) | calleeSaved, old: s, new: s})
 	for len(v.work) > 0 {
 		p := v.work[len(v.work)-1]
 		v.work = v.work[:len(v.work)-1]
@@ -71,6 +72,12 @@ func (v *validator) decode(f *function) error {
 	}
 	for n := range f.insts {
 		var i inst
+		begin, cleared := p, none
+		if f.insts[n].op != 0x0F57 {
+			if cleared = isClear(code[p:]); cleared != none {
+				p += len(appendClear(nil, cleared))
+			}
+		}
 		switch b := code[p]; {
 		case b == 0xEB || b&0xF0 == 0x70:
 			i = inst{reg: none, rm: none, base: none, idx: none, kind: jump, size: 2, imm: int32(int8(code[p+1]))}
@@ -84,11 +91,14 @@ func (v *validator) decode(f *function) error {
 		}
 		i.at = int32(p)
 		p = int(i.end())
+		if cleared != none && !keepsHalf(&i, code, cleared) {
+			return fmt.Errorf("the register cleared at %d is read, or not written", begin)
+		}
 		i.target = i.end() + i.imm
 		if i.kind == jump && slices.ContainsFunc(f.laid.calls, func(c fixup) bool { return c.at == i.at+1 }) {
 			i.kind = tail
 		}
-		v.index[i.at] = int32(n)
+		v.index[int32(begin)] = int32(n)
 		v.code, v.was = append(v.code, i), append(v.was, f.insts[n].at)
 	}
 	return nil
@@ -103,6 +113,7 @@ func (v *validator) push(o, n int32, e equal) {
 		if e.copied != known.copied {
 			e.copied = nil
 		}
+		e.truths = e.truths.meet(known.truths)
 		if e == known {
 			return
 		}
@@ -196,14 +207,17 @@ func (v *validator) isCode(at int32) bool {
 }
 
 // missable reports whether an instruction may be missing, if what it writes is not
-// read.
+// read. What writes only xmm registers may not: they are not followed.
 func missable(i *inst) bool {
-	return i.kind == plain && !i.stores && i.writes&frame == 0 && (!i.mem() || i.op == opLea || i.base == rsp) && i.op != 0xF7
+	return i.kind == plain && i.writes != 0 && !i.stores && i.writes&frame == 0 && (!i.mem() || i.op == opLea || i.base == rsp) && i.op != 0xF7
 }
 
 // miss executes an instruction of the old code that is not in the new one.
 func (e *equal) miss(i *inst) {
-	e.regs &^= i.writes
+	equal := e.truths.miss(i, e.regs&flags != 0)
+	if e.regs &^= i.writes; equal {
+		e.regs |= flags
+	}
 	e.old.step(i)
 	e.forget(i)
 	if (i.op == opStore || i.op == opLoad) && !i.mem() && i.prefix == 0 && i.reads&i.writes == 0 {
@@ -239,6 +253,8 @@ func (e *equal) sum(a, b *inst) bool {
 		return false
 	}
 	e.regs = e.regs&^flags | b.writes
+	e.truths.write(b.writes, b.writes)
+	e.not0 = truth{}
 	e.old.step(a)
 	e.new.step(b)
 	e.copied = nil
@@ -279,6 +295,7 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	if a.kind == ret || a.kind == tail || a.kind == tailAddress {
 		reads |= calleeSaved
 	}
+	was, cond, want, sure := e.conditions(a, b, was, &reads)
 	writes := a.writes
 	if reads&writes&flags != 0 { // they stay or change, and nobody reads those that stay
 		reads, writes = reads&^flags, writes&^flags
@@ -286,13 +303,17 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	if e.old.sp != e.new.sp || reads&^frame&^e.regs != 0 || !bytes.Equal(was, is) {
 		return true, fmt.Errorf("% x at %d, now % x at %d: reads %b, equal are %b, rsp %d and %d", was, a.at, is, b.at, reads, e.regs, e.old.sp, e.new.sp)
 	}
-	switch e.regs |= writes; a.kind {
+	e.truths.match(a, v.old.comparesSelf(a), cond, want, sure)
+	if e.regs |= writes; cond != want && a.kind == plain {
+		e.regs &^= a.writes
+	}
+	switch a.kind {
 	case branch:
 		other := b.end()
 		taken := b.target
-		if a.cond == b.cond^1 {
+		if want == b.cond^1 {
 			taken, other = other, taken
-		} else if a.cond != b.cond || b.kind != branch {
+		} else if want != b.cond || b.kind != branch {
 			return true, fmt.Errorf("the branch at %d is another", a.at)
 		}
 		return true, errors.Join(v.follow(a.target, taken, *e), v.follow(o+1, other, *e))
@@ -322,6 +343,30 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	e.new.step(b)
 	e.forget(a)
 	return false, nil
+}
+
+// conditions returns the old code of an instruction with the new one's condition, that condition,
+// and the one that it should be, if that is sure. It takes what is known of conditions out of reads.
+func (e *equal) conditions(a, b *inst, was []byte, reads *set) (code []byte, cond, want uint8, sure bool) {
+	if a.op == opZeroByte && a.kind == plain && !a.mem() && e.is[a.rm].known && e.is[a.rm].meet(e.made[a.rm]).known {
+		*reads &^= bit(a.rm)
+	}
+	want, ok := a.condition()
+	if !ok {
+		return was, 0, 0, false
+	}
+	if want, sure = e.now(want, e.regs&flags != 0); sure {
+		*reads &^= flags
+	}
+	cond = b.cond
+	if a.kind == plain {
+		if cond = want; a.op&^15 == opSet {
+			cond = uint8(b.op & 15)
+		}
+		was = a.appendCondition(nil, was)
+		was[bytes.IndexByte(was[:2], 0x0F)+1] = byte(a.op&^15) | cond
+	}
+	return was, cond, want, sure
 }
 
 // Validate lays out a file of wazero's, and compares each function with the old one.
@@ -363,7 +408,7 @@ var Compiled = compiled
 func TestValidator(t *testing.T) {
 	_, code, offsets := parts(t, compiled(t, wasm()))
 	m := newModule(code, offsets, nil)
-	m.entries = []set{arguments, arguments}
+	m.entries = slices.Repeat([]set{arguments}, len(offsets))
 	var f function
 	tried := 0
 	for n := range offsets {
@@ -389,8 +434,8 @@ func TestValidator(t *testing.T) {
 			f.laid.code[k] = b
 		}
 	}
-	if tried < 1000 {
-		t.Errorf("%d changes", tried)
+	if tried < 1000 || m.stats[2].Conditions < 3 {
+		t.Errorf("%d changes, %d conditions", tried, m.stats[2].Conditions)
 	}
 }
 

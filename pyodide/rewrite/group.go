@@ -168,7 +168,8 @@ func (g *group) findBases() bool {
 			g.baseOf[i], g.byAddr[g.place(a.round, a.addr.at)], g.byOp[g.place(a.round, a.at)] = &g.bases[k], i, i
 		}
 	}
-	return 2*(len(g.baseOf)-len(g.bases)) >= len(g.accesses)
+	// Half of the checks, or some of them and all tests but one.
+	return 2*(len(g.baseOf)-len(g.bases)) >= len(g.accesses) || g.rounds > 1 && 3*len(g.baseOf) >= len(g.accesses)
 }
 
 func (b *base) distance(a *access) int64 { return int64(int32(a.addr.n - b.first.n)) }

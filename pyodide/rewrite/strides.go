@@ -114,7 +114,7 @@ func (c *coder) strides() bool {
 	if done {
 		c.r.stats.Strides++
 	}
-	// x * 2 has a step of 0, the rows of a matrix have a larger one.
+	// x * 2 has a step of 0, the rows of a matrix have a larger one. Of a[::2] + b[::2] both have.
 	if len(steps.sizes) == 2 || len(steps.sizes) == 3 {
 		for _, local := range slices.Sorted(maps.Keys(steps.sizes)) {
 			if !steps.stored[local] {
@@ -123,6 +123,11 @@ func (c *coder) strides() bool {
 				c.group(l, but)
 			}
 		}
+	}
+	if reads := len(steps.sizes) - len(steps.stored); done && !all && reads > 0 && (len(steps.sizes) == 1 || reads == 2) {
+		written := maps.Clone(steps.sizes)
+		maps.DeleteFunc(written, func(local, _ uint32) bool { return !steps.stored[local] })
+		c.group(l, written)
 	}
 	c.meet()
 	return all
@@ -171,7 +176,9 @@ func (l *leaf) steps() (found steps, ok bool) {
 	found = steps{map[uint32]uint32{}, map[uint32]bool{}}
 	add := func(local uint32, a *access) {
 		found.sizes[local] = max(found.sizes[local], a.end())
-		found.stored[local] = found.stored[local] || l.code[a.at].Op >= wasmbin.OpI32Store
+		if l.code[a.at].Op >= wasmbin.OpI32Store {
+			found.stored[local] = true
+		}
 	}
 	for _, a := range e.accesses {
 		if s := a.addr.stride; s > 0 {

@@ -56,17 +56,24 @@ _INDEX_METHODS = "argmax", "argmin", "argpartition", "argsort", "nonzero", "sear
 _DRAWS = "binomial", "choice", "geometric", "hypergeometric", "negative_binomial", "permutation", "poisson"
 
 
-def _widening_result(make, narrow, wide, asked=lambda args: True, given=None):
+def _widening_result(make, narrow, wide, asked=None, given=None):
     """A function whose results have 64 bits, if its arguments ask for that. given changes
     them before."""
 
+    number, wide_number = narrow.type, wide.type
+
     def widened(of):
+        if type(of) is number:  # its astype makes an array first
+            return wide_number(int(of))
         return of.astype(wide) if getattr(of, "dtype", None) is narrow else of
 
     @functools.wraps(make)
     def made(*args, **options):
         result = make(*(given(args) if given else args), **options)
-        if type(result) is not tuple and getattr(result, "dtype", None) is not narrow or _libraries(sys._getframe(1)) or not asked(args):
+        kind = type(result)
+        if kind is not number and kind is not tuple and getattr(result, "dtype", None) is not narrow:
+            return result
+        if _libraries(sys._getframe(1)) or asked and not asked(args):
             return result
         return tuple(map(widened, result)) if type(result) is tuple else widened(result)
 
@@ -125,7 +132,7 @@ def widen(np):
         narrow,
         wide,
         asked=lambda args: len(args) == 1 or all(type(a) is int for a in args[1:]),
-        given=lambda args: tuple(wide.type(a) if type(a) is int and abs(a) > 0x7FFFFFFF else a for a in args),
+        given=lambda args: tuple(wide.type(a) if type(a) is int and abs(a) > 0x7FFFFFFF else a for a in args) if int in map(type, args) else args,
     )
     np.int_, np.uint = np.int64, np.uint64
     np._core.arrayprint._typelessdata.append(wide.type)  # it is the default, and so is what indexes have
@@ -145,7 +152,7 @@ def _change_methods(array, ufunc, narrow, wide):
 
     @functools.wraps(convert)
     def astype(self, dtype, *args, **options):
-        if (wider := _wider(dtype)) and not _libraries(sys._getframe(1)):
+        if (type(dtype) is not str or dtype == "int") and (wider := _wider(dtype)) and not _libraries(sys._getframe(1)):
             dtype = wider
         return convert(self, dtype, *args, **options)
 
