@@ -18,7 +18,8 @@ import (
 //
 //	<base>/deno/r0/                 the process can only read it
 //	├── npm, remote, gen/https      ──> the same in Deno's cache
-//	├── gen/file/<base>/r0/work     ──> <base>/r0/gen
+//	├── gen/file/<base>             ──> <base>/deno, where the rest of the path is r0/work
+//	├── work                        ──> <base>/r0/gen
 //	├── location_data               ──> <base>/r0/gen
 //	└── v8_code_cache_v2, …         ──> <base>/r0/code/v8_code_cache_v2, …
 
@@ -44,7 +45,10 @@ func (f *RunDir) link(shared string, packages bool) error {
 	f.linked, f.packages = false, packages
 	err := procdir.RemoveAll(dir)
 	if err == nil {
-		err = os.MkdirAll(filepath.Join(dir, "gen"), 0o700)
+		err = os.Mkdir(dir, 0o700)
+	}
+	if err == nil && packages {
+		err = os.Mkdir(filepath.Join(dir, "gen"), 0o700)
 	}
 	for name, target := range links {
 		if err == nil {
@@ -61,10 +65,13 @@ func (f *RunDir) linkGen() error {
 	if f.linked {
 		return nil
 	}
-	gen := genIn(f.denoDir(), f.Work())
-	err := os.MkdirAll(filepath.Dir(gen), 0o700)
+	base := genIn(f.denoDir(), f.of.Path)
+	err := os.MkdirAll(filepath.Dir(base), 0o700)
 	if err == nil {
-		err = os.Symlink(f.gen(), gen)
+		err = os.Symlink(f.of.Private(), base)
+	}
+	if err == nil {
+		err = os.Symlink(f.gen(), filepath.Join(f.denoDir(), filepath.Base(f.Work())))
 	}
 	f.linked = err == nil
 	return err
