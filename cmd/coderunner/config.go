@@ -18,7 +18,6 @@ import (
 	"coderunner/internal/fetch"
 	"coderunner/internal/intercept"
 	"coderunner/internal/server"
-	"coderunner/internal/server/queue"
 	"coderunner/internal/session"
 	"coderunner/runners"
 )
@@ -27,7 +26,7 @@ import (
 type Config struct {
 	backend.Config
 	Limits      runners.Limits
-	Concurrency int  // at least 1
+	Concurrency int  // 0: as many as the machine has memory for
 	Ask         bool // users may be asked about hosts
 	Workers     int  // of a server
 	Structured  server.Structured
@@ -164,9 +163,6 @@ func readConfig(flags *pflag.FlagSet) (Config, error) {
 	}
 	c.Limits = c.Limits.WithDefaults()
 	c.Memory = c.Limits.Memory
-	if c.Concurrency == 0 {
-		c.Concurrency = queue.DefaultPlaces(c.Limits.Memory)
-	}
 	return c, nil
 }
 

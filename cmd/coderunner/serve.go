@@ -17,6 +17,7 @@ import (
 	"coderunner/cache/contents"
 	"coderunner/internal/httpserve"
 	"coderunner/internal/server"
+	"coderunner/internal/server/queue"
 	"coderunner/internal/session"
 )
 
@@ -65,6 +66,9 @@ func serve(ctx context.Context, cfg Config) error {
 	log := newLogger(zap.InfoLevel)
 	defer func() { _ = log.Sync() }()
 	logState(log)
+	if cfg.Concurrency == 0 {
+		cfg.Concurrency = queue.DefaultPlaces(cfg.Limits.Memory)
+	}
 	cfg.Ahead = min(serverAhead, cfg.Concurrency)
 	cfg.Config.Workers = cfg.Workers
 	b, err := cfg.open("", log)

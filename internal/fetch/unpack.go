@@ -48,7 +48,13 @@ type unpacker struct {
 	entries  int
 	kept     int
 	names    map[string]tarName // by folded name
+	out      *bufio.Writer      // of every file in turn
 }
+
+// writeSize is how much of a file is written at a time. The kernel keeps what is written at once
+// in large folios, and a program in such ones starts faster: Deno in 17.2 ms instead of 18.2 after
+// writes of 32 KiB, which io.Copy makes.
+const writeSize = 2 << 20
 
 type tarName struct {
 	name string
@@ -70,7 +76,7 @@ func (u *unpacker) unpack(ctx context.Context, r io.Reader, dir string) error {
 		return cache.NewStorageError("open", dir, err)
 	}
 	defer root.Close()
-	u.names = map[string]tarName{}
+	u.names, u.out = map[string]tarName{}, bufio.NewWriterSize(nil, writeSize)
 
 	packed := &countingReader{r: r, count: func(n int) error { u.packed += int64(n); return ctx.Err() }}
 	zr, err := gzip.NewReader(bufio.NewReader(packed))
@@ -173,7 +179,10 @@ func (u *unpacker) write(root *os.Root, name string, h *tar.Header, body io.Read
 		u.written += int64(n) // a sparse file has more bytes than the archive
 		return u.bounded(u.written)
 	}}
-	_, err = io.Copy(storageWriter{f, name}, counted)
+	u.out.Reset(storageWriter{f, name})
+	if _, err = io.Copy(struct{ io.Writer }{u.out}, counted); err == nil { // in small parts, which are bounded one by one
+		err = u.out.Flush()
+	}
 	if cerr := f.Close(); err == nil {
 		err = cache.NewStorageError("write", name, cerr)
 	}

@@ -25,6 +25,7 @@ func mapCode(f *os.File, p *packed) (*mapping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map machine code: %w", err) // such as in a file system without programs
 	}
+	_ = unix.Madvise(code, unix.MADV_HUGEPAGE) // what is not in memory is read in large folios
 	m := &mapping{p, code, make(chan error, 1)}
 	go func() { m.checked <- p.check(code) }()
 	return m, nil

@@ -33,7 +33,8 @@ type packed struct {
 
 var errDamagedCode = errors.New("the machine code is damaged")
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli returns the table of CRC-32C, which takes 0.15 ms to make.
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // functions returns the place of the number of functions in a head, or 0.
 func functions(head []byte) int {
@@ -122,7 +123,7 @@ func (p *packed) check(code []byte) error {
 			return errDamagedCode
 		}
 	}
-	if crc32.Checksum(code, castagnoli) != binary.LittleEndian.Uint32(p.tail) {
+	if crc32.Checksum(code, castagnoli()) != binary.LittleEndian.Uint32(p.tail) {
 		return errDamagedCode
 	}
 	return nil

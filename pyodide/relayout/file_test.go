@@ -109,7 +109,7 @@ func TestForeign(t *testing.T) {
 	file := compiled(t, wasm())
 	at, code, _ := parts(t, file)
 	seal := func(b []byte) []byte {
-		binary.LittleEndian.PutUint32(b[at+len(code):], crc32.Checksum(b[at:at+len(code)], castagnoli))
+		binary.LittleEndian.PutUint32(b[at+len(code):], crc32.Checksum(b[at:at+len(code)], castagnoli()))
 		return b
 	}
 	change := func(at int, b ...byte) []byte {

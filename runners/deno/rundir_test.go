@@ -53,6 +53,9 @@ func TestRunDirs(t *testing.T) {
 	} {
 		for _, keep := range []bool{true, false} {
 			f, err := all.Take()
+			if err == nil {
+				err = f.Complete()
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,6 +68,9 @@ func TestRunDirs(t *testing.T) {
 			again, err := all.Take()
 			if err != nil || again.Path != f.Path {
 				t.Fatalf("%s: %v, %v", name, again, err)
+			}
+			if err := again.Complete(); err != nil {
+				t.Fatal(err)
 			}
 			for i, dir := range again.Dirs() {
 				info, err := os.Lstat(dir)

@@ -100,10 +100,6 @@ func (in *Instance) start(ctx context.Context) error {
 	if in.Variant.Early == nil {
 		arranged()
 	}
-	report, err := process.MakePipe(in.Dir.Report())
-	if err != nil {
-		return err
-	}
 	if in.Variant.Session {
 		in.Orders, err = process.OpenPipe(in.Dir.orders())
 	}
@@ -113,14 +109,10 @@ func (in *Instance) start(ctx context.Context) error {
 		}
 	}
 	if err != nil {
-		if report != nil {
-			report.Close()
-		}
 		in.Orders.Close()
 		return err
 	}
 	p := in.Process // what is nil below must not be for whoever cancels then
-	p.Report = report
 	stop := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stop()
 	if err := in.configure(); err != nil {
@@ -157,16 +149,23 @@ func (in *Instance) exec() (*process.Process, error) {
 	if in.Variant.Session {
 		input = in.Dir.stdin()
 	}
+	process.ReadIn(in.Variant.Binary)
 	return process.Start(process.Command{
 		Path: in.Variant.Binary, Args: in.commandLine(), Dir: in.Dir.Work(), Env: env, Spec: may, Group: may != nil,
 		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle, Assumes: true,
 	})
 }
 
-// configure sends the process its setup, waits for the byte that reports it
-// ready, and limits it.
-func (in *Instance) configure() error {
+// configure makes what Deno has no use for before its setup, sends that, waits for the byte that
+// reports the process ready, and limits it.
+func (in *Instance) configure() (err error) {
 	defer trace.Begin("wait until Deno is ready")()
+	if err = in.Dir.Complete(); err == nil {
+		in.Process.Report, err = process.MakePipe(in.Dir.Report())
+	}
+	if err != nil {
+		return err
+	}
 	if err := WriteFrame(in.Process.Stdin, in.setup()); err != nil && !errors.Is(err, os.ErrClosed) {
 		// It may have died; its stderr explains why.
 		in.Log.Debug("Deno does not read its stdin", zap.Error(err))
@@ -179,7 +178,6 @@ func (in *Instance) configure() error {
 	if err := in.Process.Stdout.ReadFull(make([]byte, 1), startLimit); err != nil {
 		return err
 	}
-	var err error
 	if in.Before, err = in.Process.Limit(in.Variant.Memory); err != nil {
 		in.warnOnce.Do(func() { in.Log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
 	}

@@ -91,7 +91,7 @@ func (f *runDirs) Close() error {
 type RunDir struct {
 	of   *runDirs
 	Path string        // base/rN
-	made []fs.FileInfo // of dirs when they were made; nil if there are none
+	made []fs.FileInfo // of dirs when they were made, nil before; nil if there are none
 
 	linked   bool           // denoDir is as link made it
 	packages bool           // and has links to packages
@@ -119,7 +119,11 @@ const ToolsName = "tools"
 // Dirs returns the run's directories, parents first.
 func (f *RunDir) Dirs() []string { return []string{f.Path, f.Work(), f.Temp(), f.gen()} }
 
-// Take returns an empty directory. The caller calls giveBack.
+// first is how many of Dirs a process needs when it is started.
+const first = 2
+
+// Take returns an empty directory, with the first of its directories. The caller calls Complete
+// when there is time, and GiveBack.
 func (f *runDirs) Take() (*RunDir, error) {
 	f.mu.Lock()
 	var d *RunDir
@@ -133,15 +137,24 @@ func (f *runDirs) Take() (*RunDir, error) {
 	if d.made != nil {
 		return d, nil
 	}
-	if err := d.make(); err != nil {
+	d.made = make([]fs.FileInfo, len(d.Dirs()))
+	if err := d.make(first); err != nil {
+		d.made = nil
 		_ = procdir.RemoveAll(d.Path)
 		return nil, err
 	}
 	return d, nil
 }
 
-func (f *RunDir) make() error {
-	for _, dir := range f.Dirs() {
+// Complete makes the rest of the directories.
+func (f *RunDir) Complete() error { return f.make(len(f.Dirs())) }
+
+// make makes those of the first n directories that are not there.
+func (f *RunDir) make(n int) error {
+	for i, dir := range f.Dirs()[:n] {
+		if f.made[i] != nil {
+			continue
+		}
 		err := os.Mkdir(dir, 0o700)
 		if err != nil {
 			return fmt.Errorf("make the working directory: %w", err)
@@ -150,7 +163,7 @@ func (f *RunDir) make() error {
 		if err != nil {
 			return fmt.Errorf("make the working directory: %w", err)
 		}
-		f.made = append(f.made, info)
+		f.made[i] = info
 	}
 	return nil
 }
@@ -176,7 +189,7 @@ var ErrReplaced = errors.New("it was replaced")
 
 // empty removes everything but dirs, which must still be those that make made.
 func (f *RunDir) empty() error {
-	if len(f.made) != len(f.Dirs()) {
+	if f.made == nil {
 		return ErrReplaced
 	}
 	for i, dir := range f.Dirs() {
@@ -274,7 +287,7 @@ func (f *RunDir) Open() *os.Root {
 	if err != nil {
 		return nil
 	}
-	if info, err := root.Stat("."); err != nil || len(f.made) < 2 || !os.SameFile(info, f.made[1]) {
+	if info, err := root.Stat("."); err != nil || f.made == nil || !os.SameFile(info, f.made[1]) {
 		root.Close()
 		return nil
 	}
