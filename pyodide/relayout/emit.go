@@ -34,6 +34,8 @@ func (f *function) emit() {
 		switch old := f.code[i.at:i.end()]; {
 		case i.made:
 			out = i.append(out)
+		case i.now > 0:
+			out = i.encode(out, old)
 		case (i.kind == jump || i.kind == branch) && size == short:
 			op := byte(0xEB)
 			if i.kind == branch {
@@ -139,6 +141,8 @@ func (f *function) size(n int) int32 {
 		return 6
 	case i.kind == jump, i.kind == branch:
 		return short
+	case i.now > 0:
+		return int32(i.now)
 	default:
 		return int32(i.size)
 	}

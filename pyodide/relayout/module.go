@@ -149,6 +149,7 @@ func (m *module) layFunction(f *function, n int) error {
 		*part = f.keep()
 		return nil
 	}
+	f.shareValues()
 	s.Dead = f.removeDead(m.entry)
 	s.Sums = f.fuseSums()
 	f.simplify()

@@ -30,7 +30,8 @@ type validator struct {
 type equal struct {
 	regs     set // that have equal values, and the flags
 	old, new state
-	copied   *inst // in the old code, the copy that is missing in the new
+	values   values // of the old code
+	copied   *inst  // in the old code, the copy that is missing in the new
 }
 
 // validate returns how the new code of f, the function at begin, differs from the old.
@@ -44,7 +45,7 @@ func validate(f *function, code []byte, begin, end int32, entry entries) error {
 		return err
 	}
 	s := state{reached: true, sp: entrySP, regs: 1 << rax}
-	v.push(0, 0, equal{entry(begin) | calleeSaved, s, s, nil})
+	v.push(0, 0, equal{entry(begin) | calleeSaved, s, s, unknownValues(), nil})
 	for len(v.work) > 0 {
 		p := v.work[len(v.work)-1]
 		v.work = v.work[:len(v.work)-1]
@@ -100,6 +101,7 @@ func (v *validator) push(o, n int32, e equal) {
 	if known, ok := v.at[p]; ok {
 		e.regs &= known.regs
 		e.old, e.new = known.old.meet(e.old), known.new.meet(e.new)
+		e.values = known.values.meet(e.values)
 		if e.copied != known.copied {
 			e.copied = nil
 		}
@@ -203,7 +205,10 @@ func missable(i *inst) bool {
 
 // miss executes an instruction of the old code that is not in the new one.
 func (e *equal) miss(i *inst) {
-	e.regs &^= i.writes
+	if to, from, ok := e.values.copied(i); !ok || e.values.same[to] != e.values.same[from] { // else it has the value
+		e.regs &^= i.writes
+	}
+	e.values.step(i)
 	e.old.step(i)
 	e.forget(i)
 	if (i.op == opStore || i.op == opLoad) && !i.mem() && i.prefix == 0 && i.reads&i.writes == 0 {
@@ -223,7 +228,7 @@ func (e *equal) forget(i *inst) {
 func (e *equal) sum(a, b *inst) bool {
 	c := e.copied
 	if c == nil || b.op != opLea || b.idx != none && (b.scale != 0 || b.disp != 0) || bit(b.reg) != c.writes || bit(a.rm) != c.writes ||
-		bit(b.base) != c.reads || a.kind != plain || a.prefix != 0 || b.wide != a.wide || a.wide && !c.wide ||
+		!e.values.isSame(b.base, c.reads) || a.kind != plain || a.prefix != 0 || b.wide != a.wide || a.wide && !c.wide ||
 		(bit(b.base)|bit(b.idx))&^e.regs != 0 || (b.writes|b.reads)&frame != 0 {
 		return false
 	}
@@ -231,7 +236,7 @@ func (e *equal) sum(a, b *inst) bool {
 	case a.mem():
 		return false
 	case a.op == opAdd:
-		if b.idx != a.reg || b.idx == b.reg {
+		if !e.values.isSame(b.idx, bit(a.reg)) || a.reg == b.reg {
 			return false
 		}
 	case a.op != opImm8 && a.op != opImm32 || b.idx != none || a.digit != 0 && a.digit != 5 ||
@@ -239,10 +244,46 @@ func (e *equal) sum(a, b *inst) bool {
 		return false
 	}
 	e.regs = e.regs&^flags | b.writes
+	e.values.step(a)
 	e.old.step(a)
 	e.new.step(b)
 	e.copied = nil
 	return true
+}
+
+// isSame reports whether a register has the value of the only one in a set.
+func (v *values) isSame(r reg, of set) bool {
+	for s := range none {
+		if of == bit(s) && r < none {
+			return r == s || v.same[r] == v.same[s]
+		}
+	}
+	return false
+}
+
+// renamed reports whether an instruction of the new code is the old one but reads other registers,
+// which have the same values.
+func (e *equal) renamed(a, b *inst) bool {
+	switch a.op {
+	case opPush, 0x86, 0x87, 0x0FB0, 0x0FB1, 0x0FC0, 0x0FC1:
+		return false
+	}
+	if a.kind != plain || a.op != b.op || a.prefix != b.prefix || a.wide != b.wide || a.scale != b.scale || a.disp != b.disp || a.imm != b.imm ||
+		a.writes != b.writes || a.kills != b.kills || a.stores != b.stores || a.base == rip ||
+		a.reg == none && a.fields&15 != b.fields&15 || a.rm == none && a.fields>>4 != b.fields>>4 {
+		return false
+	}
+	other := false
+	for _, p := range [][2]reg{{a.reg, b.reg}, {a.rm, b.rm}, {a.base, b.base}, {a.idx, b.idx}} {
+		if p[0] == p[1] {
+			continue
+		}
+		other = true
+		if p[0] >= none || p[1] >= none || a.writes.has(p[0]) || e.values.same[p[0]] != e.values.same[p[1]] {
+			return false
+		}
+	}
+	return other
 }
 
 // match compares an old instruction with what it is now, and executes both.
@@ -278,6 +319,9 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	}
 	if a.kind == ret || a.kind == tail || a.kind == tailAddress {
 		reads |= calleeSaved
+	}
+	if e.renamed(a, b) {
+		reads, is = b.reads, was
 	}
 	writes := a.writes
 	if reads&writes&flags != 0 { // they stay or change, and nobody reads those that stay
@@ -318,6 +362,7 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	if a.kind.leaves() {
 		return true, nil
 	}
+	e.values.step(a)
 	e.old.step(a)
 	e.new.step(b)
 	e.forget(a)
