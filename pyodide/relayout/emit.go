@@ -24,7 +24,7 @@ func (f *function) emit() {
 	f.laid.calls, f.laid.exits, f.laid.sources = f.laid.calls[:0], f.laid.exits[:0], f.laid.sources[:0]
 	out := appendPrologue(f.laid.code[:0], f.frame)
 	body := int32(len(out))
-	tables, constants := f.dataAt(stubs[len(f.stubs)] + int32(len(appendGrow(nil, f.frame))) + 5)
+	tables, constants := f.dataAt(stubs[len(f.stubs)] + int32(len(appendGrowth(nil, f.frame))) + 5)
 	for n := range f.insts {
 		i := &f.insts[n]
 		size := at[n+1] - at[n]
@@ -63,8 +63,8 @@ func (f *function) emit() {
 		f.laid.exits = append(f.laid.exits, fixup{int32(len(out)) - 4, int32(s.code)})
 	}
 	f.note(len(out), f.source(0))
-	binary.LittleEndian.PutUint32(out[body-4:], uint32(int32(len(out))-body))
-	out = appendRel(appendGrow(out, f.frame), body, 0xE9)
+	binary.LittleEndian.PutUint32(out[body-growthAt:], uint32(int32(len(out))-(body-growthAt+4)))
+	out = appendRel(appendGrowth(out, f.frame), body, 0xE9)
 	for k, t := range f.tables {
 		out = pad(out, tableEntry)
 		for _, n := range t {

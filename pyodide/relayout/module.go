@@ -151,7 +151,10 @@ func (m *module) layFunction(f *function, n int) error {
 	}
 	f.shareValues()
 	s.Dead = f.removeDead(m.entry)
+	f.dropTests()
 	s.Sums = f.fuseSums()
+	f.foldSums()
+	f.compact()
 	f.simplify()
 	f.emit()
 	s.Stubs = len(f.stubs)

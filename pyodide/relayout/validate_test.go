@@ -30,8 +30,28 @@ type validator struct {
 type equal struct {
 	regs     set // that have equal values, and the flags
 	old, new state
-	values   values // of the old code
-	copied   *inst  // in the old code, the copy that is missing in the new
+	values   values        // of the old code
+	sums     [none]address // what a register of the old code has
+	logical  reg           // the flags of the old code are those of a test of it
+	wide     bool          // of 64 bits
+	copied   *inst         // in the old code, the copy that is missing in the new
+}
+
+// address is a sum, if known, of what registers of the new code have.
+type address struct {
+	known, of2 bool // of two registers
+	base, idx  set  // each has it
+	scale      uint8
+	disp       int32
+}
+
+// meet returns what is known where two paths meet.
+func (s address) meet(t address) address {
+	s.base, s.idx = s.base&t.base, s.idx&t.idx
+	if t.base, t.idx = s.base, s.idx; s != t {
+		return address{}
+	}
+	return s
 }
 
 // validate returns how the new code of f, the function at begin, differs from the old.
@@ -45,7 +65,7 @@ func validate(f *function, code []byte, begin, end int32, entry entries) error {
 		return err
 	}
 	s := state{reached: true, sp: entrySP, regs: 1 << rax}
-	v.push(0, 0, equal{entry(begin) | calleeSaved, s, s, unknownValues(), nil})
+	v.push(0, 0, equal{regs: entry(begin) | calleeSaved, old: s, new: s, values: unknownValues(), logical: none})
 	for len(v.work) > 0 {
 		p := v.work[len(v.work)-1]
 		v.work = v.work[:len(v.work)-1]
@@ -61,11 +81,12 @@ func (v *validator) decode(f *function) error {
 	code := f.laid.code
 	begin := appendPrologue(nil, f.frame)
 	p := len(begin)
-	if !bytes.HasPrefix(code, begin[:p-4]) {
+	at := p - growthAt
+	if !bytes.HasPrefix(code, begin[:at]) || !bytes.HasPrefix(code[at+4:], begin[at+4:]) {
 		return errors.New("another prologue")
 	}
-	growth := code[p+int(binary.LittleEndian.Uint32(code[p-4:])):]
-	grow := appendGrow(nil, f.frame)
+	growth := code[at+4+int(binary.LittleEndian.Uint32(code[at:])):]
+	grow := appendGrowth(nil, f.frame)
 	if back := len(code) - len(growth) + len(grow) + 5; !bytes.HasPrefix(growth, grow) || growth[len(grow)] != 0xE9 ||
 		back+int(int32(binary.LittleEndian.Uint32(growth[len(grow)+1:]))) != p {
 		return errors.New("the stack grows in another way")
@@ -102,6 +123,12 @@ func (v *validator) push(o, n int32, e equal) {
 		e.regs &= known.regs
 		e.old, e.new = known.old.meet(e.old), known.new.meet(e.new)
 		e.values = known.values.meet(e.values)
+		for r := range e.sums {
+			e.sums[r] = e.sums[r].meet(known.sums[r])
+		}
+		if e.logical != known.logical || e.wide != known.wide {
+			e.logical, e.wide = none, false
+		}
 		if e.copied != known.copied {
 			e.copied = nil
 		}
@@ -205,19 +232,65 @@ func missable(i *inst) bool {
 
 // miss executes an instruction of the old code that is not in the new one.
 func (e *equal) miss(i *inst) {
+	if isTest(i, e.logical, e.wide) {
+		return
+	}
+	lea, ok := *i, i.op == opLea && i.base < none && i.reads&i.writes == 0
+	if c := e.copied; c != nil && !ok {
+		lea, ok = sumOf(c, i)
+	}
+	sum := address{true, lea.idx != none, e.having(lea.base), e.having(lea.idx), lea.scale, lea.disp}
 	if to, from, ok := e.values.copied(i); !ok || e.values.same[to] != e.values.same[from] { // else it has the value
 		e.regs &^= i.writes
 	}
-	e.values.step(i)
-	e.old.step(i)
-	e.forget(i)
+	e.step(i)
+	if ok && lea.wide {
+		e.sums[lea.reg] = sum
+	}
 	if (i.op == opStore || i.op == opLoad) && !i.mem() && i.prefix == 0 && i.reads&i.writes == 0 {
 		e.copied = i
 	}
 }
 
-// forget forgets the copy if the old code changes one of its registers.
+// step executes an instruction of the old code.
+func (e *equal) step(i *inst) {
+	e.values.step(i)
+	e.old.step(i)
+	e.forget(i)
+}
+
+// stepNew executes an instruction of the new code.
+func (e *equal) stepNew(i *inst) {
+	e.new.step(i)
+	for r := range e.sums {
+		e.sums[r].base &^= i.writes
+		e.sums[r].idx &^= i.writes
+	}
+}
+
+// having returns the registers of the new code that have the value of one of the old code.
+func (e *equal) having(r reg) (s set) {
+	for o := range none {
+		if r < none && e.values.same[o] == e.values.same[r] {
+			s |= bit(o) & e.regs
+		}
+	}
+	return s
+}
+
+// forget forgets what was of registers that the old code changes.
 func (e *equal) forget(i *inst) {
+	for r := range none {
+		if i.writes.has(r) || i.kind == call || i.kind == callAddress {
+			e.sums[r] = address{}
+		}
+	}
+	if i.writes&(bit(e.logical)|flags) != 0 || i.kind == call || i.kind == callAddress {
+		e.logical, e.wide = none, false
+	}
+	if r, ok := logical(i); ok {
+		e.logical, e.wide = r, i.wide
+	}
 	if c := e.copied; c != nil && (i.writes&(c.reads|c.writes) != 0 || i.kind == call || i.kind == callAddress) {
 		e.copied = nil
 	}
@@ -244,10 +317,28 @@ func (e *equal) sum(a, b *inst) bool {
 		return false
 	}
 	e.regs = e.regs&^flags | b.writes
-	e.values.step(a)
-	e.old.step(a)
-	e.new.step(b)
-	e.copied = nil
+	e.step(a)
+	e.stepNew(b)
+	return true
+}
+
+// test reports whether a test of the new code is a conjunction of the old one with the copy that
+// is missing, and executes both.
+func (e *equal) test(a, b *inst) bool {
+	c := e.copied
+	if c == nil || b.prefix != 0 || b.mem() || a.prefix != 0 || a.mem() || a.kind != plain || a.wide != b.wide || a.wide && !c.wide ||
+		bit(a.rm) != c.writes || !e.values.isSame(b.rm, c.reads) || b.reads&^e.regs != 0 || b.writes != flags {
+		return false
+	}
+	switch {
+	case b.op == opTestImm && b.digit == 0 && a.digit == 4 && (a.op == opImm8 || a.op == opImm32) && a.imm == b.imm:
+	case b.op == opTest && a.op == 0x21 && a.reg != a.rm && e.values.isSame(b.reg, bit(a.reg)):
+	default:
+		return false
+	}
+	e.regs = e.regs&^a.writes | flags
+	e.step(a)
+	e.stepNew(b)
 	return true
 }
 
@@ -261,34 +352,67 @@ func (v *values) isSame(r reg, of set) bool {
 	return false
 }
 
+// sameForm reports whether two instructions do the same with registers.
+func sameForm(a, b *inst) bool {
+	return a.kind == plain && a.op == b.op && a.prefix == b.prefix && a.wide == b.wide && a.scale == b.scale && a.disp == b.disp && a.imm == b.imm &&
+		a.writes == b.writes && a.kills == b.kills && a.stores == b.stores && a.base != rip && a.mem() == b.mem() &&
+		(a.reg != none || a.fields&15 == b.fields&15) && (a.rm != none || a.fields>>4 == b.fields>>4)
+}
+
+// sameOperands reports whether two instructions are the same, if they may be encoded differently.
+func sameOperands(a, b *inst) bool {
+	return sameForm(a, b) && a.reg == b.reg && a.rm == b.rm && a.base == b.base && a.idx == b.idx
+}
+
 // renamed reports whether an instruction of the new code is the old one but reads other registers,
 // which have the same values.
 func (e *equal) renamed(a, b *inst) bool {
+	other := false
 	switch a.op {
 	case opPush, 0x86, 0x87, 0x0FB0, 0x0FB1, 0x0FC0, 0x0FC1:
 		return false
 	}
-	if a.kind != plain || a.op != b.op || a.prefix != b.prefix || a.wide != b.wide || a.scale != b.scale || a.disp != b.disp || a.imm != b.imm ||
-		a.writes != b.writes || a.kills != b.kills || a.stores != b.stores || a.base == rip ||
-		a.reg == none && a.fields&15 != b.fields&15 || a.rm == none && a.fields>>4 != b.fields>>4 {
+	if !sameForm(a, b) {
 		return false
 	}
-	other := false
-	for _, p := range [][2]reg{{a.reg, b.reg}, {a.rm, b.rm}, {a.base, b.base}, {a.idx, b.idx}} {
+	for k, p := range [][2]reg{{a.reg, b.reg}, {a.rm, b.rm}, {a.base, b.base}, {a.idx, b.idx}} {
 		if p[0] == p[1] {
 			continue
 		}
 		other = true
-		if p[0] >= none || p[1] >= none || a.writes.has(p[0]) || e.values.same[p[0]] != e.values.same[p[1]] {
+		if p[0] >= none || p[1] >= none || k < 2 && a.writes.has(p[0]) || e.values.same[p[0]] != e.values.same[p[1]] {
 			return false
 		}
 	}
 	return other
 }
 
+// folded reports whether an instruction of the new code is the old one but has a sum in place of
+// the register that has it, and returns what else it reads.
+func (e *equal) folded(a, b *inst) (reads set, ok bool) {
+	if a.base >= none || a.idx != none || !e.sums[a.base].known {
+		return 0, false
+	}
+	s := e.sums[a.base]
+	if b.base >= none || !s.base.has(b.base) || b.idx < none && !s.idx.has(b.idx) || (b.idx != none) != s.of2 {
+		return 0, false
+	}
+	sum := *a
+	sum.base, sum.idx, sum.scale, sum.disp = b.base, b.idx, s.scale, a.disp+s.disp
+	if b.idx == none {
+		sum.scale = b.scale
+	}
+	switch reads = b.reads &^ (bit(b.base) | bit(b.idx)); a.op {
+	case opLoad, 0x63, 0x0FB6, 0x0FB7, 0x0FBE, 0x0FBF:
+	default:
+		reads |= bit(b.reg)
+	}
+	return reads, e.renamed(&sum, b) || sameOperands(&sum, b)
+}
+
 // match compares an old instruction with what it is now, and executes both.
 func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err error) {
-	if e.sum(a, b) && bytes.Equal(v.laid.code[b.at:b.end()], b.append(nil)) {
+	if e.sum(a, b) && bytes.Equal(v.laid.code[b.at:b.end()], b.append(nil)) || e.test(a, b) {
 		return false, nil
 	}
 	reads, was, is := a.reads, v.old.code[a.at:a.end()], v.laid.code[b.at:b.end()]
@@ -322,6 +446,8 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	}
 	if e.renamed(a, b) {
 		reads, is = b.reads, was
+	} else if r, ok := e.folded(a, b); ok {
+		reads, is = r, was
 	}
 	writes := a.writes
 	if reads&writes&flags != 0 { // they stay or change, and nobody reads those that stay
@@ -362,10 +488,8 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	if a.kind.leaves() {
 		return true, nil
 	}
-	e.values.step(a)
-	e.old.step(a)
-	e.new.step(b)
-	e.forget(a)
+	e.step(a)
+	e.stepNew(b)
 	return false, nil
 }
 
@@ -453,7 +577,7 @@ func tryValidate(f *function, code []byte, begin, end int32, entry entries) (err
 func isPadding(f *function, k int) bool {
 	at, stubs := f.place()
 	_ = at
-	end := stubs[len(f.stubs)] + int32(len(appendGrow(nil, f.frame))) + 5
+	end := stubs[len(f.stubs)] + int32(len(appendGrowth(nil, f.frame))) + 5
 	tables, constants := f.dataAt(end)
 	first := constants
 	if len(tables) > 0 {
