@@ -69,7 +69,7 @@ func testOf(move, and *inst) (t inst, ok bool) {
 	t = inst{at: and.at, made: true, op: opTest, wide: and.wide, reg: and.reg, rm: from, base: none, idx: none, writes: flags, kills: flags}
 	if and.op != 0x21 {
 		t.op, t.reg, t.imm = opTestImm, none, and.imm
-		ok = and.op != 0x23 && and.digit == 4
+		ok = (and.op == opImm8 || and.op == opImm32) && and.digit == 4
 	}
 	t.reads = bit(t.reg) | bit(t.rm)
 	return t, (ok || and.op == 0x21) && and.rm == to && and.reg != to && to != from && (!and.wide || move.wide) && (bit(to)|bit(from))&frame == 0
