@@ -11,6 +11,10 @@
 //   - a stub reads the context where the function keeps it, often in a stack slot,
 //     and copies and reloads that nothing else reads are gone;
 //   - a copy and an addition to it, as before each check, are one instruction;
+//   - registers are read at the source of copies, and no upper half is cleared that
+//     is 0 already;
+//   - memory operands have the sums that are only for them, and what a logical
+//     operation has computed is not tested again;
 //   - what grows the stack is behind the function;
 //   - branches have two bytes where they can, and lead where the jump at their
 //     target leads.
