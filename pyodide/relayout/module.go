@@ -44,7 +44,7 @@ type module struct {
 	stats   []Stats
 }
 
-// maxDecoded bounds the instructions that are decoded once, of 44 bytes each. Functions
+// maxDecoded bounds the instructions that are decoded once, of 48 bytes each. Functions
 // beyond that are decoded a second time.
 const maxDecoded = 1 << 20
 

@@ -116,3 +116,85 @@ func (e *equal) folded(a, b *inst) (reads set, ok bool) {
 	}
 	return reads, e.renamed(&sum, b) || sameOperands(&sum, b)
 }
+
+// miss executes an instruction of the old code that is not in the new one.
+func (e *equal) miss(i *inst) {
+	if isTest(i, e.logical, e.wide) {
+		return
+	}
+	lea, ok := *i, i.op == opLea && i.base < none && i.reads&i.writes == 0
+	if c := e.copied; c != nil && !ok {
+		lea, ok = sumOf(c, i)
+	}
+	sum := address{true, lea.idx != none, e.having(lea.base), e.having(lea.idx), lea.scale, lea.disp}
+	if to, from, ok := e.values.copied(i); !ok || e.values.same[to] != e.values.same[from] { // else it has the value
+		e.regs &^= i.writes
+	}
+	e.step(i)
+	if ok && lea.wide {
+		e.sums[lea.reg] = sum
+	}
+	if (i.op == opStore || i.op == opLoad) && !i.mem() && i.prefix == 0 && i.reads&i.writes == 0 {
+		e.copied = i
+	}
+}
+
+// step executes an instruction of the old code.
+func (e *equal) step(i *inst) {
+	e.values.step(i)
+	e.old.step(i)
+	e.forget(i)
+}
+
+// stepNew executes an instruction of the new code.
+func (e *equal) stepNew(i *inst) {
+	e.new.step(i)
+	for r := range e.sums {
+		e.sums[r].base &^= i.writes
+		e.sums[r].idx &^= i.writes
+	}
+}
+
+// forget forgets what was of registers that the old code changes.
+func (e *equal) forget(i *inst) {
+	for r := range none {
+		if i.writes.has(r) || i.kind == call || i.kind == callAddress {
+			e.sums[r] = address{}
+		}
+	}
+	if i.writes&(bit(e.logical)|flags) != 0 || i.kind == call || i.kind == callAddress {
+		e.logical, e.wide = none, false
+	}
+	if r, ok := logical(i); ok {
+		e.logical, e.wide = r, i.wide
+	}
+	if c := e.copied; c != nil && (i.writes&(c.reads|c.writes) != 0 || i.kind == call || i.kind == callAddress) {
+		e.copied = nil
+	}
+}
+
+// sum reports whether a lea of the new code is an addition of the old one to the copy that is
+// missing, and executes both.
+func (e *equal) sum(a, b *inst) bool {
+	c := e.copied
+	if c == nil || b.op != opLea || b.idx != none && (b.scale != 0 || b.disp != 0) || bit(b.reg) != c.writes || bit(a.rm) != c.writes ||
+		!e.values.isSame(b.base, c.reads) || a.kind != plain || a.prefix != 0 || b.wide != a.wide || a.wide && !c.wide ||
+		(bit(b.base)|bit(b.idx))&^e.regs != 0 || (b.writes|b.reads)&frame != 0 {
+		return false
+	}
+	switch {
+	case a.mem():
+		return false
+	case a.op == opAdd:
+		if !e.values.isSame(b.idx, bit(a.reg)) || a.reg == b.reg {
+			return false
+		}
+	case a.op != opImm8 && a.op != opImm32 || b.idx != none || a.digit != 0 && a.digit != 5 ||
+		a.digit == 0 && b.disp != a.imm || a.digit == 5 && int64(b.disp) != -int64(a.imm):
+		return false
+	}
+	e.regs = e.regs&^flags | b.writes
+	e.step(a)
+	e.stepNew(b)
+	return true
+}
