@@ -2,8 +2,9 @@ package relayout
 
 // block is a basic block. A branch to a stub does not end one.
 type block struct {
-	begin, end int32 // instructions
-	state      state // at the beginning
+	begin, end int32  // instructions
+	state      state  // at the beginning
+	values     values // at the beginning
 	queued     bool
 
 	use, kill set // what it reads before it kills it; what it kills

@@ -34,6 +34,9 @@ func (f *function) fuseConditions() (fused int) {
 		var c conditions
 		for n := b.begin; n < b.end; n++ {
 			i := &f.insts[n]
+			if i.gone {
+				continue
+			}
 			if c.ofNumber(f, n, b.end, live) || c.fuse(f, n, b.end, live) {
 				i.gone = true
 				fused++
@@ -74,6 +77,9 @@ func (c *conditions) fuse(f *function, n, end int32, live set) bool {
 			break
 		}
 		i := &f.insts[m]
+		if i.gone {
+			continue
+		}
 		if i.writes&^i.kills&flags != 0 { // it keeps some flags
 			if !f.deadFrom(m, end, live, flags) {
 				return false
@@ -115,7 +121,7 @@ func (c *conditions) ofNumber(f *function, n, end int32, live set) bool {
 		want, other = condP, condNE
 	}
 	a, b, next := c.is[i.reg], c.is[i.rm], &f.insts[n+1]
-	if !a.known || !b.known || a.cond != want || b.cond != other || c.at[i.rm] != n-1 || f.insts[n-1].op&^15 != opSet || next.op != opZeroByte || next.rm != i.rm ||
+	if !a.known || !b.known || a.cond != want || b.cond != other || c.at[i.rm] != n-1 || next.gone || f.insts[n-1].op&^15 != opSet || next.op != opZeroByte || next.rm != i.rm ||
 		!f.deadFrom(n+1, end, live, flags) || next.reg != i.rm && !f.deadFrom(n+2, end, live, bit(i.rm)) {
 		return false
 	}
@@ -128,6 +134,9 @@ func (c *conditions) ofNumber(f *function, n, end int32, live set) bool {
 func (f *function) deadFrom(n, end int32, live, s set) bool {
 	for ; n < end; n++ {
 		i := &f.insts[n]
+		if i.gone {
+			continue
+		}
 		if f.reads(i)&s != 0 {
 			return false
 		}
@@ -191,12 +200,14 @@ func zeroTest(i *inst) (r reg, ok bool) {
 
 // result returns the register with the result of which the instruction sets the flags.
 func (i *inst) result() reg {
-	if i.kind != plain || i.prefix != 0 || i.mem() {
+	if i.kind != plain || i.prefix != 0 || i.made {
 		return none
 	}
 	switch i.op {
-	case 0x01, 0x09, 0x21, 0x29, opXor:
+	case 0x01, 0x09, 0x21, 0x29, opXor: // to rm
 		return i.rm
+	case 0x0B, 0x23, 0x33:
+		return i.reg
 	case opImm8, opImm32:
 		if i.digit != 7 {
 			return i.rm
@@ -209,7 +220,7 @@ func (i *inst) result() reg {
 // 0 does.
 func (i *inst) logic() bool {
 	switch i.op {
-	case 0x09, 0x21, opXor:
+	case 0x09, 0x21, opXor, 0x0B, 0x23, 0x33:
 		return true
 	case opImm8, opImm32:
 		return i.digit == 1 || i.digit == 4 || i.digit == 6

@@ -57,8 +57,10 @@ func decode(b []byte, i *inst) bool {
 			imm = int(f.imm)
 		}
 		i.reg = reg(i.digit) | high(2)
+		i.fields = uint8(i.reg)
 		if m>>6 == 3 {
 			i.rm = reg(m&7) | high(0)
+			i.fields |= uint8(i.rm) << 4
 		} else if !i.memory(&d, m, high(1), high(0)) {
 			return false
 		}

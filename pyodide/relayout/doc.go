@@ -13,6 +13,10 @@
 //   - a copy and an addition to it, as before each check, are one instruction;
 //   - who reads whether a condition is true reads the flags, where they still tell;
 //   - what writes half of an xmm register does not wait for the other half;
+//   - registers are read at the source of copies, and no upper half is cleared that
+//     is 0 already;
+//   - memory operands have the sums that are only for them, and what a logical
+//     operation has computed is not tested again;
 //   - what grows the stack is behind the function;
 //   - branches have two bytes where they can, and lead where the jump at their
 //     target leads.

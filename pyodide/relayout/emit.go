@@ -24,7 +24,7 @@ func (f *function) emit() {
 	f.laid.calls, f.laid.exits, f.laid.sources = f.laid.calls[:0], f.laid.exits[:0], f.laid.sources[:0]
 	out := appendPrologue(f.laid.code[:0], f.frame)
 	body := int32(len(out))
-	tables, constants := f.dataAt(stubs[len(f.stubs)] + int32(len(appendGrow(nil, f.frame))) + 5)
+	tables, constants := f.dataAt(stubs[len(f.stubs)] + int32(len(appendGrowth(nil, f.frame))) + 5)
 	for n := range f.insts {
 		i := &f.insts[n]
 		size := at[n+1] - at[n]
@@ -37,6 +37,8 @@ func (f *function) emit() {
 		switch old := f.code[i.at:i.end()]; {
 		case i.made:
 			out = i.append(out)
+		case i.now > 0:
+			out = i.encode(out, old)
 		case (i.kind == jump || i.kind == branch) && size == short:
 			op := byte(0xEB)
 			if i.kind == branch {
@@ -66,8 +68,8 @@ func (f *function) emit() {
 		f.laid.exits = append(f.laid.exits, fixup{int32(len(out)) - 4, int32(s.code)})
 	}
 	f.note(len(out), f.source(0))
-	binary.LittleEndian.PutUint32(out[body-4:], uint32(int32(len(out))-body))
-	out = appendRel(appendGrow(out, f.frame), body, 0xE9)
+	binary.LittleEndian.PutUint32(out[body-growthAt:], uint32(int32(len(out))-(body-growthAt+4)))
+	out = appendRel(appendGrowth(out, f.frame), body, 0xE9)
 	for k, t := range f.tables {
 		out = pad(out, tableEntry)
 		for _, n := range t {
@@ -138,8 +140,12 @@ func target(n int32, at, stubs []int32) int32 {
 // size returns how long an instruction is in the new code.
 func (f *function) size(n int) int32 {
 	i := &f.insts[n]
+	size := int32(i.size)
+	if i.now > 0 {
+		size = int32(i.now)
+	}
 	if r, ok := i.clears(f.code); ok {
-		return int32(i.size) + int32(len(appendClear(f.laid.code[:0], r)))
+		size += int32(len(appendClear(f.laid.code[:0], r)))
 	}
 	switch {
 	case i.kind == jump && f.long[n]:
@@ -148,7 +154,6 @@ func (f *function) size(n int) int32 {
 		return 6
 	case i.kind == jump, i.kind == branch:
 		return short
-	default:
-		return int32(i.size)
 	}
+	return size
 }

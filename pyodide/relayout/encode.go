@@ -32,6 +32,73 @@ func appendMem(b []byte, wide bool, op byte, r, base reg, disp int32) []byte {
 	return b
 }
 
+// encode appends the instruction that was old with the registers and the displacement that it
+// has now.
+func (i *inst) encode(b, old []byte) []byte {
+	p, rex := 0, byte(0)
+	if i.prefix != 0 {
+		b, p = append(b, i.prefix), 1
+	}
+	if old[p]&0xF0 == 0x40 {
+		rex, p = old[p]&8|0x40, p+1
+	}
+	op := p
+	switch {
+	case i.op < 0x0F00:
+		p++
+	case i.op>>8 == 0x0F:
+		p += 2
+	default:
+		p += 3
+	}
+	// What is behind ModRM and the memory operand is the immediate.
+	d := decoder{b: old, p: p + 1}
+	field, rm, idx := reg(i.fields&15), reg(i.fields>>4), rsp
+	if i.reg != none {
+		field = i.reg
+	}
+	if i.mem() {
+		new(inst).memory(&d, old[p], 0, 0)
+		rm = i.base
+	} else if i.rm != none {
+		rm = i.rm
+	}
+	if i.idx != none {
+		idx = i.idx
+	}
+	rex |= byte(field>>3)<<2 | byte(idx>>3)<<1 | byte(rm>>3)
+	if rex != 0 || i.op == opStore8 || i.op == 0x0FB6 || i.op == 0x0FBE { // of spl and so on
+		b = append(b, rex|0x40)
+	}
+	b = append(b, old[op:p]...)
+	if i.op>>4 == opMoveIf>>4 || i.op>>4 == opSet>>4 {
+		b[len(b)-1] = byte(i.op) // the condition may be another
+	}
+	m := byte(field&7)<<3 | byte(rm&7)
+	switch {
+	case !i.mem():
+		b = append(b, m|0xC0)
+	case i.idx != none || rm&7 == rsp:
+		b = appendDisp(append(b, m&^7|byte(rsp), i.scale<<6|byte(idx&7)<<3|byte(rm&7)), rm, i.disp, len(b))
+	default:
+		b = appendDisp(append(b, m), rm, i.disp, len(b))
+	}
+	return append(b, old[d.p:]...)
+}
+
+// appendDisp appends a displacement to the base, and its size to ModRM at a place.
+func appendDisp(b []byte, base reg, disp int32, modrm int) []byte {
+	switch {
+	case disp == 0 && base&7 != rbp:
+		return b
+	case disp == int32(int8(disp)):
+		b[modrm] |= 0x40
+		return append(b, byte(disp))
+	}
+	b[modrm] |= 0x80
+	return binary.LittleEndian.AppendUint32(b, uint32(disp))
+}
+
 // appendMove appends a move of 64 bits between registers.
 func appendMove(b []byte, to, from reg) []byte {
 	return append(b, 0x48|byte(from>>3)<<2|byte(to>>3), opStore, 0xC0|byte(from&7)<<3|byte(to&7))

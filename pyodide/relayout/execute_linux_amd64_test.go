@@ -197,6 +197,11 @@ func (e *executor) check(t *testing.T, s *sample, before, after processor) {
 			fail("writes register", r)
 		}
 	}
+	for r := range none {
+		if shortens(&s.inst).has(r) && after.regs[r]>>32 != 0 {
+			fail("does not clear the upper half of", r)
+		}
+	}
 	if s.writes&flags == 0 && (before.flags^after.flags)&statusFlags != 0 {
 		fail("writes flags", 0)
 	}

@@ -126,6 +126,9 @@ func oldPrologue(size int32) []byte {
 	return append(b, skip...)
 }
 
+// appendGrowth appends what the new prologue leads to. It keeps all registers but rbp.
+func appendGrowth(b []byte, size int32) []byte { return appendGrow(appendMove(b, rbp, rsp), size) }
+
 // appendGrow appends what grows the stack. It keeps all registers.
 func appendGrow(b []byte, size int32) []byte {
 	b = append(b, 0x41, opPush|byte(r15&7), 0x49, 0xC7, 0xC7)
@@ -159,13 +162,16 @@ func frameSize(code []byte) (size int32, length int) {
 	return size, len(old)
 }
 
-// appendPrologue appends the same with the growth elsewhere. The branch at its end
-// leads there, and is the caller's. The stack grows where rsp-size is not above the
+// appendPrologue appends the same with the growth elsewhere. The branch leads there, and is
+// the caller's: beside the comparison, the processor takes both for one instruction. The stack grows where rsp-size is not above the
 // bottom, as before.
 //
-//	push rbp; lea rbp, [rsp-size]; cmp rbp, [rax+bottom]; mov rbp, rsp; jbe growth
+//	push rbp; lea rbp, [rsp-size]; cmp rbp, [rax+bottom]; jbe growth; mov rbp, rsp
 func appendPrologue(b []byte, size int32) []byte {
 	b = appendMem(append(b, opPush|byte(rbp)), true, opLea, rbp, rsp, -size)
 	b = appendMem(b, true, 0x3B, rbp, rax, ctxBottom)
-	return append(appendMove(b, rbp, rsp), 0x0F, 0x86, 0, 0, 0, 0)
+	return appendMove(append(b, 0x0F, 0x86, 0, 0, 0, 0), rbp, rsp)
 }
+
+// growthAt is where the distance to what grows the stack is, before the end of the new prologue.
+const growthAt = 3 + 4

@@ -82,9 +82,11 @@ type inst struct {
 	rm        reg    // ModRM.rm if it is a general register
 	base, idx reg    // of the memory operand, if base is not none
 	scale     uint8
-	stores    bool // to the memory operand
-	gone      bool // until compact
-	made      bool // a lea of fuseSums, which is not in the old code
+	stores    bool  // to the memory operand
+	gone      bool  // until compact
+	made      bool  // a lea of fuseSums, which is not in the old code
+	now       uint8 // the size in the new code, if it has other registers there
+	fields    uint8 // ModRM.reg and, above, ModRM.rm, also of xmm registers
 	disp, imm int32
 	// target is an instruction if it is positive, ^n for the stub n. For a call it is
 	// the offset in the module's old code; for the lea of a jump table, the table.

@@ -45,7 +45,7 @@ type module struct {
 	stats   []Stats
 }
 
-// maxDecoded bounds the instructions that are decoded once, of 44 bytes each. Functions
+// maxDecoded bounds the instructions that are decoded once, of 48 bytes each. Functions
 // beyond that are decoded a second time.
 const maxDecoded = 1 << 20
 
@@ -150,9 +150,13 @@ func (m *module) layFunction(f *function, n int) error {
 		*part = f.keep()
 		return nil
 	}
+	f.shareValues()
 	s.Dead = f.removeDead(m.entry)
+	f.fuseTests()
 	s.Conditions = f.fuseConditions()
 	s.Sums = f.fuseSums()
+	f.foldSums()
+	f.compact()
 	f.simplify()
 	f.emit()
 	s.Stubs = len(f.stubs)

@@ -1,5 +1,7 @@
 package relayout
 
+import "encoding/binary"
+
 // fuseSums lets one lea compute what a copy and the addition to it compute, where nobody reads
 // the addition's flags. Most are addresses whose bounds are checked. It is called with the
 // liveness of removeDead, and returns how many there were.
@@ -17,7 +19,7 @@ func (f *function) fuseSums() (fused int) {
 			if n == b.begin || after&flags != 0 {
 				continue
 			}
-			if lea, ok := sumOf(&f.insts[n-1], i); ok {
+			if lea, ok := sumOf(&f.insts[n-1], i); ok && !f.insts[n-1].gone {
 				lea.size = uint8(len(lea.append(f.laid.code[:0])))
 				*i = lea
 				live = after&^i.kills | i.reads
@@ -27,7 +29,6 @@ func (f *function) fuseSums() (fused int) {
 			}
 		}
 	}
-	f.compact()
 	return fused
 }
 
@@ -65,8 +66,21 @@ func addend(i *inst) (idx reg, disp int32, ok bool) {
 	return none, 0, false
 }
 
-// append appends a lea that was made here.
+// append appends a lea or test that was made here.
 func (i *inst) append(b []byte) []byte {
+	if i.op == opTest || i.op == opTestImm {
+		b = append(b, 0x40|byte(i.rm>>3), byte(i.op), 0xC0|byte(i.rm&7))
+		at := len(b) - 3
+		if i.wide {
+			b[at] |= 8
+		}
+		if i.op == opTestImm {
+			return binary.LittleEndian.AppendUint32(b, uint32(i.imm))
+		}
+		b[at] |= byte(i.reg>>3) << 2
+		b[at+2] |= byte(i.reg&7) << 3
+		return b
+	}
 	if i.idx == none {
 		return appendMem(b, i.wide, opLea, i.reg, i.base, i.disp)
 	}

@@ -47,3 +47,49 @@ func TestSums(t *testing.T) {
 		t.Errorf("%d pairs", done)
 	}
 }
+
+// TestTests executes copies with conjunctions and tests, and the tests for them: the flags are the same.
+func TestTests(t *testing.T) {
+	if !inProcess(t) {
+		return
+	}
+	r := rand.New(rand.NewPCG(9, 10))
+	e := newExecutor(t)
+	var moves, ands []sample
+	for _, s := range samples(t, r, 60) {
+		if s.result() != none && s.logic() {
+			ands = append(ands, s)
+		} else if s.op == opStore || s.op == opLoad {
+			moves = append(moves, s)
+		}
+	}
+	done := 0
+	for _, and := range ands {
+		to := and.result()
+		test := inst{op: opTest, wide: and.wide, rm: to, reg: to}
+		before := e.random(r, &and)
+		e.load(and.enc)
+		one := e.run(before)
+		e.load(append(and.enc[:len(and.enc):len(and.enc)], test.append(nil)...))
+		if two := e.run(before); (one.flags^two.flags)&seenFlags != 0 {
+			t.Errorf("% x: flags %x, of a test %x", and.enc, one.flags, two.flags)
+		}
+		for _, move := range moves {
+			short, ok := testOf(&move.inst, &and.inst)
+			if !ok {
+				continue
+			}
+			done++
+			before := e.random(r, &move)
+			e.load(append(move.enc[:len(move.enc):len(move.enc)], and.enc...))
+			two := e.run(before)
+			e.load(short.append(nil))
+			if one := e.run(before); (one.flags^two.flags)&seenFlags != 0 {
+				t.Errorf("% x, % x, now % x: flags %x and %x", move.enc, and.enc, short.append(nil), two.flags, one.flags)
+			}
+		}
+	}
+	if done < 20 {
+		t.Errorf("%d pairs", done)
+	}
+}

@@ -52,18 +52,28 @@ func (t *truths) write(old, new set) {
 	}
 }
 
+// find returns what is known of a register of the old code, or of one that has the same value.
+func (t *truths) find(r reg, v *values) truth {
+	for o := range none {
+		if t.is[o].known && v.same[o] == v.same[r] {
+			return t.is[o]
+		}
+	}
+	return truth{}
+}
+
 // makes returns the register whose truth an instruction makes of the flags or of another register.
-func (t *truths) makes(i *inst, regs *[none]truth, cond uint8, sure bool) (to reg, is truth) {
+func (t *truths) makes(i *inst, of func(reg) truth, cond uint8, sure bool) (to reg, is truth) {
 	switch {
 	case i.kind != plain || i.prefix != 0 || i.mem():
 	case i.op&^15 == opSet && sure:
 		return i.rm, truth{known: true, cond: cond}
 	case i.op == opZeroByte:
-		is = regs[i.rm]
+		is = of(i.rm)
 		is.whole = is.known
 		return i.reg, is
 	case t.same && (i.op == 0x21 || i.op == 0x09):
-		a, b := regs[i.rm], regs[i.reg]
+		a, b := of(i.rm), of(i.reg)
 		if a.known && b.known && i.op == 0x21 && (a.cond == condNP && b.cond == condE || a.cond == condE && b.cond == condNP) {
 			return i.rm, truth{known: true, cond: condNP}
 		}
@@ -76,16 +86,16 @@ func (t *truths) makes(i *inst, regs *[none]truth, cond uint8, sure bool) (to re
 
 // miss executes an instruction that only the old code has. It reports whether the flags are
 // equal afterwards.
-func (t *truths) miss(i *inst, equal bool) bool {
+func (t *truths) miss(i *inst, v *values, equal bool) bool {
 	cond, _ := i.condition()
 	cond, sure := t.now(cond, equal)
-	to, is := t.makes(i, &t.is, cond, sure)
+	to, is := t.makes(i, func(r reg) truth { return t.find(r, v) }, cond, sure)
 	if i.writes&flags != 0 {
 		equal, t.not0 = false, truth{}
 		if r, ok := zeroTest(i); !ok {
-		} else if t.is[r].known && t.is[r].whole {
-			t.not0 = t.is[r]
-		} else if t.from != nil && t.from.result() == r && t.from.wide == i.wide {
+		} else if is := t.find(r, v); is.whole {
+			t.not0 = is
+		} else if t.from != nil && v.same[t.from.result()] == v.same[r] && t.from.wide == i.wide {
 			equal, t.not0 = t.from.logic(), truth{known: true, cond: condNE}
 		}
 	}
@@ -98,9 +108,9 @@ func (t *truths) miss(i *inst, equal bool) bool {
 
 // match executes an instruction that both have, with the condition that it has in the new code,
 // and the one that it should.
-func (t *truths) match(a *inst, self bool, cond, want uint8, sure bool) {
-	to, is := t.makes(a, &t.is, want, sure)
-	_, made := t.makes(a, &t.made, cond, true)
+func (t *truths) match(a, b *inst, v *values, self bool, cond, want uint8, sure bool) {
+	to, is := t.makes(a, func(r reg) truth { return t.find(r, v) }, want, sure)
+	_, made := t.makes(b, func(r reg) truth { return t.made[r] }, cond, true)
 	switch {
 	case a.kind == call || a.kind == callAddress:
 		*t = truths{}

@@ -30,8 +30,10 @@ type validator struct {
 type equal struct {
 	regs     set // that have equal values, and the flags
 	old, new state
-	copied   *inst // in the old code, the copy that is missing in the new
 	truths
+	values values        // of the old code
+	sums   [none]address // what a register of the old code has
+	copied *inst         // in the old code, the copy that is missing in the new
 }
 
 // validate returns how the new code of f, the function at begin, differs from the old.
@@ -45,7 +47,7 @@ func validate(f *function, code []byte, begin, end int32, entry entries) error {
 		return err
 	}
 	s := state{reached: true, sp: entrySP, regs: 1 << rax}
-	v.push(0, 0, equal{regs: entry(begin) | calleeSaved, old: s, new: s})
+	v.push(0, 0, equal{regs: entry(begin) | calleeSaved, old: s, new: s, values: unknownValues()})
 	for len(v.work) > 0 {
 		p := v.work[len(v.work)-1]
 		v.work = v.work[:len(v.work)-1]
@@ -61,11 +63,12 @@ func (v *validator) decode(f *function) error {
 	code := f.laid.code
 	begin := appendPrologue(nil, f.frame)
 	p := len(begin)
-	if !bytes.HasPrefix(code, begin[:p-4]) {
+	at := p - growthAt
+	if !bytes.HasPrefix(code, begin[:at]) || !bytes.HasPrefix(code[at+4:], begin[at+4:]) {
 		return errors.New("another prologue")
 	}
-	growth := code[p+int(binary.LittleEndian.Uint32(code[p-4:])):]
-	grow := appendGrow(nil, f.frame)
+	growth := code[at+4+int(binary.LittleEndian.Uint32(code[at:])):]
+	grow := appendGrowth(nil, f.frame)
 	if back := len(code) - len(growth) + len(grow) + 5; !bytes.HasPrefix(growth, grow) || growth[len(grow)] != 0xE9 ||
 		back+int(int32(binary.LittleEndian.Uint32(growth[len(grow)+1:]))) != p {
 		return errors.New("the stack grows in another way")
@@ -110,6 +113,10 @@ func (v *validator) push(o, n int32, e equal) {
 	if known, ok := v.at[p]; ok {
 		e.regs &= known.regs
 		e.old, e.new = known.old.meet(e.old), known.new.meet(e.new)
+		e.values = known.values.meet(e.values)
+		for r := range e.sums {
+			e.sums[r] = e.sums[r].meet(known.sums[r])
+		}
 		if e.copied != known.copied {
 			e.copied = nil
 		}
@@ -212,58 +219,9 @@ func missable(i *inst) bool {
 	return i.kind == plain && i.writes != 0 && !i.stores && i.writes&frame == 0 && (!i.mem() || i.op == opLea || i.base == rsp) && i.op != 0xF7
 }
 
-// miss executes an instruction of the old code that is not in the new one.
-func (e *equal) miss(i *inst) {
-	equal := e.truths.miss(i, e.regs&flags != 0)
-	if e.regs &^= i.writes; equal {
-		e.regs |= flags
-	}
-	e.old.step(i)
-	e.forget(i)
-	if (i.op == opStore || i.op == opLoad) && !i.mem() && i.prefix == 0 && i.reads&i.writes == 0 {
-		e.copied = i
-	}
-}
-
-// forget forgets the copy if the old code changes one of its registers.
-func (e *equal) forget(i *inst) {
-	if c := e.copied; c != nil && (i.writes&(c.reads|c.writes) != 0 || i.kind == call || i.kind == callAddress) {
-		e.copied = nil
-	}
-}
-
-// sum reports whether a lea of the new code is an addition of the old one to the copy that is
-// missing, and executes both.
-func (e *equal) sum(a, b *inst) bool {
-	c := e.copied
-	if c == nil || b.op != opLea || b.idx != none && (b.scale != 0 || b.disp != 0) || bit(b.reg) != c.writes || bit(a.rm) != c.writes ||
-		bit(b.base) != c.reads || a.kind != plain || a.prefix != 0 || b.wide != a.wide || a.wide && !c.wide ||
-		(bit(b.base)|bit(b.idx))&^e.regs != 0 || (b.writes|b.reads)&frame != 0 {
-		return false
-	}
-	switch {
-	case a.mem():
-		return false
-	case a.op == opAdd:
-		if b.idx != a.reg || b.idx == b.reg {
-			return false
-		}
-	case a.op != opImm8 && a.op != opImm32 || b.idx != none || a.digit != 0 && a.digit != 5 ||
-		a.digit == 0 && b.disp != a.imm || a.digit == 5 && int64(b.disp) != -int64(a.imm):
-		return false
-	}
-	e.regs = e.regs&^flags | b.writes
-	e.truths.write(b.writes, b.writes)
-	e.not0 = truth{}
-	e.old.step(a)
-	e.new.step(b)
-	e.copied = nil
-	return true
-}
-
 // match compares an old instruction with what it is now, and executes both.
 func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err error) {
-	if e.sum(a, b) && bytes.Equal(v.laid.code[b.at:b.end()], b.append(nil)) {
+	if e.sum(a, b) && bytes.Equal(v.laid.code[b.at:b.end()], b.append(nil)) || e.test(a, b) {
 		return false, nil
 	}
 	reads, was, is := a.reads, v.old.code[a.at:a.end()], v.laid.code[b.at:b.end()]
@@ -295,7 +253,16 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	if a.kind == ret || a.kind == tail || a.kind == tailAddress {
 		reads |= calleeSaved
 	}
+	now := *a // as it should be in the new code
 	was, cond, want, sure := e.conditions(a, b, was, &reads)
+	if _, ok := a.condition(); ok {
+		now.setCondition(cond)
+	}
+	if spared := a.reads &^ reads; e.renamed(&now, b) {
+		reads, is = b.reads&^spared, was
+	} else if r, ok := e.folded(a, b); ok {
+		reads, is = r, was
+	}
 	writes := a.writes
 	if reads&writes&flags != 0 { // they stay or change, and nobody reads those that stay
 		reads, writes = reads&^flags, writes&^flags
@@ -303,7 +270,7 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	if e.old.sp != e.new.sp || reads&^frame&^e.regs != 0 || !bytes.Equal(was, is) {
 		return true, fmt.Errorf("% x at %d, now % x at %d: reads %b, equal are %b, rsp %d and %d", was, a.at, is, b.at, reads, e.regs, e.old.sp, e.new.sp)
 	}
-	e.truths.match(a, v.old.comparesSelf(a), cond, want, sure)
+	e.truths.match(a, b, &e.values, v.old.comparesSelf(a), cond, want, sure)
 	if e.regs |= writes; cond != want && a.kind == plain {
 		e.regs &^= a.writes
 	}
@@ -339,9 +306,8 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	if a.kind.leaves() {
 		return true, nil
 	}
-	e.old.step(a)
-	e.new.step(b)
-	e.forget(a)
+	e.step(a)
+	e.stepNew(b)
 	return false, nil
 }
 
@@ -453,7 +419,7 @@ func tryValidate(f *function, code []byte, begin, end int32, entry entries) (err
 func isPadding(f *function, k int) bool {
 	at, stubs := f.place()
 	_ = at
-	end := stubs[len(f.stubs)] + int32(len(appendGrow(nil, f.frame))) + 5
+	end := stubs[len(f.stubs)] + int32(len(appendGrowth(nil, f.frame))) + 5
 	tables, constants := f.dataAt(end)
 	first := constants
 	if len(tables) > 0 {
