@@ -26,7 +26,8 @@ type conditions struct {
 // fuseConditions lets branches, conditional moves and conditions read the flags where they
 // are, instead of comparing with 0 what an instruction has made of the flags, or what has set
 // the flags itself; and simplifies the test whether a number is one. It is called with the
-// liveness of removeDead, and leaves what nobody reads any more to compact. It returns how many comparisons are gone.
+// liveness of removeDead, and leaves what nobody reads any more to compact. It returns how many
+// comparisons are gone.
 func (f *function) fuseConditions() (fused int) {
 	for k := range f.blocks {
 		b := &f.blocks[k]

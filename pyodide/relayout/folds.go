@@ -34,12 +34,9 @@ func (f *function) fuseTests() {
 
 // testOf returns the test for a copy and the conjunction with it.
 func testOf(move, and *inst) (t inst, ok bool) {
-	if move.kind != plain || move.prefix != 0 || move.mem() || move.op != opStore && move.op != opLoad {
+	to, from, ok := move.moves()
+	if !ok {
 		return
-	}
-	to, from := move.rm, move.reg
-	if move.op == opLoad {
-		to, from = from, to
 	}
 	t = inst{at: and.at, made: true, op: opTest, wide: and.wide, reg: and.reg, rm: from, base: none, idx: none, writes: flags, kills: flags}
 	if and.op != 0x21 {
@@ -47,7 +44,7 @@ func testOf(move, and *inst) (t inst, ok bool) {
 		ok = (and.op == opImm8 || and.op == opImm32) && and.digit == 4
 	}
 	t.reads = bit(t.reg) | bit(t.rm)
-	return t, (ok || and.op == 0x21) && and.rm == to && and.reg != to && to != from && (!and.wide || move.wide) && (bit(to)|bit(from))&frame == 0
+	return t, ok && and.rm == to && and.reg != to && to != from && (!and.wide || move.wide) && (bit(to)|bit(from))&frame == 0
 }
 
 // foldSums lets memory operands have the sum that a lea has computed, where nobody else reads

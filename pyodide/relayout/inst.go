@@ -122,9 +122,9 @@ const (
 	opZeroByte = 0x0FB6 // movzx reg, rm
 )
 
-// copies returns the registers of a move of 64 bits between two.
-func (i *inst) copies() (to, from reg, ok bool) {
-	if !i.wide || i.prefix != 0 || i.mem() {
+// moves returns the registers of a move between two, of 32 or 64 bits.
+func (i *inst) moves() (to, from reg, ok bool) {
+	if i.kind != plain || i.prefix != 0 || i.mem() {
 		return
 	}
 	switch i.op {
@@ -134,4 +134,10 @@ func (i *inst) copies() (to, from reg, ok bool) {
 		return i.reg, i.rm, true
 	}
 	return
+}
+
+// copies returns the registers of a move of 64 bits between two.
+func (i *inst) copies() (to, from reg, ok bool) {
+	to, from, ok = i.moves()
+	return to, from, ok && i.wide
 }

@@ -34,12 +34,9 @@ func (f *function) fuseSums() (fused int) {
 
 // sumOf returns the lea for a copy and the addition to it.
 func sumOf(move, add *inst) (lea inst, ok bool) {
-	if move.kind != plain || move.prefix != 0 || move.mem() || move.op != opStore && move.op != opLoad {
+	to, from, ok := move.moves()
+	if !ok {
 		return
-	}
-	to, from := move.rm, move.reg
-	if move.op == opLoad {
-		to, from = from, to
 	}
 	idx, disp, ok := addend(add)
 	// The upper half of a 32-bit sum is 0, whatever that of the copy is.

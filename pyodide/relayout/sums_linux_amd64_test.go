@@ -5,6 +5,18 @@ import (
 	"testing"
 )
 
+// movesAnd returns samples of moves, and those of another kind.
+func movesAnd(t *testing.T, r *rand.Rand, is func(*inst) bool) (moves, others []sample) {
+	for _, s := range samples(t, r, 60) {
+		if is(&s.inst) {
+			others = append(others, s)
+		} else if s.op == opStore || s.op == opLoad {
+			moves = append(moves, s)
+		}
+	}
+	return moves, others
+}
+
 // TestSums executes copies with additions to them, and the leas for them, with random registers.
 func TestSums(t *testing.T) {
 	if !inProcess(t) {
@@ -12,14 +24,10 @@ func TestSums(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(7, 8))
 	e := newExecutor(t)
-	var moves, adds []sample
-	for _, s := range samples(t, r, 60) {
-		if _, _, ok := addend(&s.inst); ok {
-			adds = append(adds, s)
-		} else if s.op == opStore || s.op == opLoad {
-			moves = append(moves, s)
-		}
-	}
+	moves, adds := movesAnd(t, r, func(i *inst) bool {
+		_, _, ok := addend(i)
+		return ok
+	})
 	done := 0
 	for _, move := range moves {
 		for _, add := range adds {
@@ -55,14 +63,7 @@ func TestTests(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(9, 10))
 	e := newExecutor(t)
-	var moves, ands []sample
-	for _, s := range samples(t, r, 60) {
-		if s.result() != none && s.logic() {
-			ands = append(ands, s)
-		} else if s.op == opStore || s.op == opLoad {
-			moves = append(moves, s)
-		}
-	}
+	moves, ands := movesAnd(t, r, func(i *inst) bool { return i.result() != none && i.logic() })
 	done := 0
 	for _, and := range ands {
 		to := and.result()

@@ -58,14 +58,8 @@ func (v *values) step(i *inst) {
 
 // copied returns the registers of a move that copies all 64 bits: of 32, it clears the upper half.
 func (v *values) copied(i *inst) (to, from reg, ok bool) {
-	if i.kind != plain || i.prefix != 0 || i.mem() || i.op != opStore && i.op != opLoad {
-		return
-	}
-	to, from = i.rm, i.reg
-	if i.op == opLoad {
-		to, from = from, to
-	}
-	return to, from, (i.wide || v.short.has(from)) && (bit(to)|bit(from))&frame == 0
+	to, from, ok = i.moves()
+	return to, from, ok && (i.wide || v.short.has(from)) && (bit(to)|bit(from))&frame == 0
 }
 
 // forget forgets all about registers that are written.
