@@ -37,30 +37,30 @@ var (
 // a whole, and only then unpacked. The package's scripts are not run and its
 // dependencies are not fetched.
 func (c *Client) NPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (dir string, err error) {
-	key, err := p.Key()
+	t, err := p.tarball()
 	if err != nil {
 		return "", err
 	}
-	return c.cache.Dir(ctx, npmKind, key, func(ctx context.Context, dir string) error {
-		return c.unpackNPM(ctx, p, dir, progress)
+	return c.cache.Dir(ctx, npmKind, t.key, func(ctx context.Context, dir string) error {
+		return c.unpackNPM(ctx, p, t, dir, progress)
 	})
 }
 
 // UnpackNPM is NPM for whoever keeps something else that is made of the package: the
 // directory is one of the cache, or a new one that the caller removes.
 func (c *Client) UnpackNPM(ctx context.Context, p NPMPackage, progress ProgressFunc) (dir string, remove func(), err error) {
-	key, err := p.Key()
+	t, err := p.tarball()
 	if err != nil {
 		return "", nil, err
 	}
-	if dir, ok := c.cache.Find(ctx, cache.Trees, npmKind, key); ok {
+	if dir, ok := c.cache.Find(ctx, cache.Trees, npmKind, t.key); ok {
 		return dir, func() {}, nil
 	}
 	if dir, err = c.cache.TempDir("npm"); err != nil {
 		return "", nil, err
 	}
 	remove = func() { os.RemoveAll(dir) }
-	if err := c.unpackNPM(ctx, p, dir, progress); err != nil {
+	if err := c.unpackNPM(ctx, p, t, dir, progress); err != nil {
 		remove()
 		return "", nil, err
 	}
@@ -72,15 +72,7 @@ const npmKind = "npm"
 
 // unpackNPM downloads the tarball to a temporary file and unpacks it into dir.
 // The tarball is not cached: nothing reads it again.
-func (c *Client) unpackNPM(ctx context.Context, p NPMPackage, dir string, progress ProgressFunc) error {
-	src, err := p.source()
-	if err != nil {
-		return err
-	}
-	r, err := src.request()
-	if err != nil {
-		return err
-	}
+func (c *Client) unpackNPM(ctx context.Context, p NPMPackage, t npmTarball, dir string, progress ProgressFunc) error {
 	tmp, err := c.cache.TempDir("npm-tarball")
 	if err != nil {
 		return err
@@ -92,7 +84,7 @@ func (c *Client) unpackNPM(ctx context.Context, p NPMPackage, dir string, progre
 		return cache.NewStorageError("create", path, err)
 	}
 	defer f.Close()
-	if err := c.download(ctx, src, r, f, progress); err != nil {
+	if err := c.download(ctx, t.Source, t.request, f, progress); err != nil {
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -100,7 +92,7 @@ func (c *Client) unpackNPM(ctx context.Context, p NPMPackage, dir string, progre
 	}
 	u := unpacker{limits: npmLimits, keep: p.Keep}
 	if err := u.unpack(ctx, f, dir); err != nil {
-		return fmt.Errorf("unpack %s: %w", r.name, err)
+		return fmt.Errorf("unpack %s: %w", t.name, err)
 	}
 	return nil
 }
@@ -131,16 +123,27 @@ func (p *NPMPackage) source() (Source, error) {
 // Key returns the package's key in the cache: the name and version for people, and the
 // digest. The error is of a name, a version, an integrity or a registry that are none.
 func (p *NPMPackage) Key() (string, error) {
-	src, err := p.source()
-	if err != nil {
-		return "", err
+	t, err := p.tarball()
+	return t.key, err
+}
+
+// npmTarball is where a package is fetched from, and its key.
+type npmTarball struct {
+	Source
+	request
+	key string
+}
+
+func (p *NPMPackage) tarball() (t npmTarball, err error) {
+	if t.Source, err = p.source(); err != nil {
+		return npmTarball{}, err
 	}
-	if _, err := src.request(); err != nil {
-		return "", err
+	if t.request, err = t.Source.request(); err != nil {
+		return npmTarball{}, err
 	}
-	key := strings.ReplaceAll(p.Name, "/", "+") + "@" + p.Version + "-" + src.Digest.Hex[:16]
+	t.key = strings.ReplaceAll(p.Name, "/", "+") + "@" + p.Version + "-" + t.Digest.Hex[:16]
 	if p.Part != "" {
-		key += "-" + p.Part
+		t.key += "-" + p.Part
 	}
-	return key, nil
+	return t, nil
 }
