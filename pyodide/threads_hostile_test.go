@@ -107,7 +107,7 @@ func TestHostileThreads(t *testing.T) {
 			if !strings.Contains(stacks.String(), "threads).run") {
 				return
 			}
-			if time.Now().After(until) { // they were told to end, and a busy machine is slow
+			if time.Now().After(until) { // one that has said it ends shows until it is scheduled again
 				t.Fatalf("threads are left:\n%s", stacks.String())
 			}
 		}
