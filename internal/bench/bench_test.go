@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"math"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -68,6 +69,40 @@ x/y   a          1       1–1        1       4
 	}
 	if err == nil || err.Error() != "failed:\nx/y, c: it broke\nx/y, absent: not here" {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// The kernels' least times are compared one by one, and by their geometric mean.
+func TestKernels(t *testing.T) {
+	var k kernels
+	for _, run := range []struct {
+		host, out string
+		mean      float64
+	}{
+		{"ours", "4000 exp\n1000 sum f64\n", 0.002}, {"peer", "2000 exp\n2000 sum f64\n", 0.002},
+		{"ours", "2000 exp\n8000 sum f64\n", 0.004}, {"peer", "8000 exp\n8000 sum f64\n", 0.008},
+	} {
+		if got, err := k.mean(run.host, run.out, nil); err != nil || math.Abs(got-run.mean) > 1e-9 {
+			t.Errorf("mean(%q) = %v, %v, want %v", run.out, got, err, run.mean)
+		}
+	}
+	for _, out := range []string{"", "fast exp\n"} {
+		if _, err := k.mean("ours", out, nil); !errors.Is(err, errWrong) {
+			t.Errorf("mean(%q): %v", out, err)
+		}
+	}
+	var out strings.Builder
+	if err := k.write(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = `
+kernel, µs      ours  peer  ours/it
+exp             2     2     1
+sum f64         1     2     0.5
+geometric mean  -     -     0.707
+`
+	if out.String() != want {
+		t.Errorf("the table is\n%q, want\n%q", &out, want)
 	}
 }
 

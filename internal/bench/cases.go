@@ -24,7 +24,11 @@ func (h *hosts) cases() ([]benchCase, error) {
 	if err != nil {
 		return nil, err
 	}
-	cases = append(cases, served...)
+	numpy, err := h.numpy()
+	if err != nil {
+		return nil, err
+	}
+	cases = append(append(cases, served...), numpy)
 	for _, name := range []string{"json", "dataclasses", "logging", "asyncio", "sqlite3", "rich", "pydantic", "sympy", "msgpack", "pandas"} {
 		cases = append(cases, benchCase{"imports/python/" + name, 10, 10, h.calls("python", "import "+name+"\n"+helloPython, hello)})
 	}

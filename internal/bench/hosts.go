@@ -17,7 +17,7 @@ import (
 	"coderunner/internal/versions"
 )
 
-//go:embed guest testdata/cpu
+//go:embed guest testdata
 var files embed.FS
 
 type options struct {
@@ -32,6 +32,8 @@ type hosts struct {
 	cache  string // the caches; kept
 	builds []build
 	deno   command
+
+	kernels kernels
 }
 
 // build is a coderunner and its cache.

@@ -86,9 +86,15 @@ func compare(ctx context.Context, o options, out, progress io.Writer) error {
 			continue
 		}
 		fmt.Fprintf(progress, "%s, load %s\n", c.name, loadAverage())
-		table.add(c.name, measure(ctx, c, o.rounds))
+		all := measure(ctx, c, o.rounds)
+		if err := all[0].err; errors.Is(err, errMissing) {
+			reason, _, _ := strings.Cut(err.Error(), "\n")
+			fmt.Fprintf(out, "%s: %s\n", c.name, reason)
+			continue
+		}
+		table.add(c.name, all)
 	}
-	return errors.Join(table.write(), context.Cause(ctx))
+	return errors.Join(table.write(), h.kernels.write(out), context.Cause(ctx))
 }
 
 // loadAverage returns the load of the last minute, or "unknown".
