@@ -60,11 +60,13 @@ def _widening_result(make, narrow, wide, asked=None, given=None):
     """A function whose results have 64 bits, if its arguments ask for that. given changes
     them before."""
 
-    number, wide_number = narrow.type, wide.type
+    number, zero = narrow.type, wide.type(0)
 
     def widened(of):
-        if type(of) is number:  # its astype makes an array first
-            return wide_number(int(of))
+        if type(of) is number:
+            return zero + of  # in a third of the time of wide.type(int(of))
+        if type(of) is _array:
+            return _convert(of, wide) if of.dtype is narrow else of
         return of.astype(wide) if getattr(of, "dtype", None) is narrow else of
 
     @functools.wraps(make)
@@ -75,7 +77,7 @@ def _widening_result(make, narrow, wide, asked=None, given=None):
             return result
         if _libraries(sys._getframe(1)) or asked and not asked(args):
             return result
-        return tuple(map(widened, result)) if type(result) is tuple else widened(result)
+        return tuple(map(widened, result)) if kind is tuple else widened(result)
 
     return made
 
@@ -94,7 +96,8 @@ def widen(np):
     if narrow == wide:
         return
 
-    convert = np.ndarray.astype
+    global _array, _convert
+    _array, _convert = np.ndarray, np.ndarray.astype
 
     def widening(name, make, place):
         defaults = _DEFAULTS.get(name)
@@ -115,7 +118,7 @@ def widen(np):
             if _libraries(sys._getframe(1)) or not defaults(*args, **options):
                 return result
             fields = [(name, wide if result.dtype[name] is narrow else result.dtype[name]) for name in result.dtype.names or ()]
-            return convert(result, fields or wide)
+            return _convert(result, fields or wide)
 
         return made
 
