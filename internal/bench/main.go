@@ -20,8 +20,12 @@
 // of our pinned version as it is published, with Pyodide for Python. Each contender must give the
 // right answer in every run; the exit code is 1 if one of them fails.
 //
+// numpy/kernels is many programs in one: its figure is their geometric mean, and a second table
+// has the least time of each. What its kernels compute is not compared.
+//
 // # Limits
 //
+// numpy/kernels is left out where NumPy's wheel for Pyodide is in no index that is reached.
 // Memory and the cpu time of servers are read from /proc, so on Linux only.
 // The parts of a fresh interpreter have a benchmark of their own: go test
 // -run '^$' -bench Fresh ./pyodide.
