@@ -24,8 +24,8 @@ import (
 // closeGrace is how long the runners may take to close at the end.
 const closeGrace = 800 * time.Millisecond
 
-// serverAhead is how many interpreters, and how many Deno processes, a server
-// keeps ready for the next runs. They take about one and nine megabytes each.
+// serverAhead is how many interpreters a server keeps ready for the next runs. They take about
+// one megabyte each.
 const serverAhead = 4
 
 // endedEarly is logged by a server that has left something behind, for the next

@@ -151,6 +151,10 @@ func (b *Backend) openHost() error {
 	return nil
 }
 
+// processesAhead is how many Deno processes may wait for each interpreter that does: a process
+// runs one program, where an interpreter is reset.
+const processesAhead = 2
+
 func (b *Backend) openDeno() error {
 	d, err := deno.New(deno.Config{
 		Cache:       b.Cache,
@@ -161,7 +165,7 @@ func (b *Backend) openDeno() error {
 		JSRURL:      b.cfg.JSRURL,
 		Offline:     b.cfg.Offline,
 		Env:         networkEnv(),
-		Ahead:       b.cfg.Ahead,
+		Ahead:       processesAhead * b.cfg.Ahead,
 		Leaving:     b.cfg.Leaving,
 		Portable:    b.cfg.Portable,
 		Memory:      b.cfg.Memory,

@@ -22,7 +22,7 @@ import (
 // allows programs nothing and keeps the user's cache without a limit.
 type Config struct {
 	Only  runners.Language // the only language whose runner is opened; "": all
-	Ahead int              // interpreters, and Deno processes, that are kept ready for the next runs
+	Ahead int              // interpreters that are kept ready for the next runs, and half of the Deno processes
 	Log   *zap.Logger      // nil: nothing is logged
 
 	// Workers is how many processes run the programs of Python and bash of each client at a

@@ -63,17 +63,29 @@ func (p *Pool[K, V]) expectedLocked(s *values[V]) (n int) {
 	return n
 }
 
+// unreadyLocked returns the number of idle values that are not Ready.
+func (p *Pool[K, V]) unreadyLocked(s *values[V]) (n int) {
+	for _, one := range s.ready {
+		if !p.o.Ready(one.value) {
+			n++
+		}
+	}
+	return n
+}
+
 // fillOne makes a value, and reports whether to go on.
 func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 	p.mu.Lock()
 	s.delayed = nil
 	missing := s.want - len(s.ready) - s.resetting
 	wait := missing <= p.expectedLocked(s)
-	if p.closed || s.dropped || wait || !p.roomLocked(s) {
+	unready := missing > 0 && p.o.MaxUnready > 0 && p.unreadyLocked(s) >= p.o.MaxUnready
+	if p.closed || s.dropped || wait || unready || !p.roomLocked(s) {
 		s.filling = false
-		if wait {
+		switch {
+		case wait:
 			p.fillLocked(key, s)
-		} else {
+		case !unready:
 			s.want -= max(missing, 0) // no room: lower the target
 		}
 		p.mu.Unlock()

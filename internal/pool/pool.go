@@ -43,6 +43,10 @@ type Options[K comparable, V comparable] struct {
 	// that returns one that cannot is a miss.
 	Ready func(V) bool
 
+	// MaxUnready is how many values of a key Fill leaves that are not Ready yet; 0: any
+	// number. Whoever makes them calls Fill when one of them is.
+	MaxUnready int
+
 	MaxIdle     int           // ready values, of all keys
 	MaxUsed     int           // used values that are not reset yet, of all keys
 	MaxIdleTime time.Duration // until an idle value is closed

@@ -325,6 +325,27 @@ func TestNotReady(t *testing.T) {
 	})
 }
 
+func TestMaxUnready(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ready := false
+		s := newShop(Options[string, *thing]{MaxIdle: 3, MaxUnready: 1, Ready: func(*thing) bool { return ready }})
+		v, _ := s.get(t, "a")
+		pass(time.Minute)
+		w, _ := s.get(t, "a") // that one was not ready: two are wanted
+		pass(time.Minute)
+		if n := s.ready("a"); n != 1 {
+			t.Errorf("%d are there, which are not ready; want 1", n)
+		}
+		ready = true
+		s.Fill("a")
+		pass(time.Minute)
+		if n := s.ready("a"); n != 2 {
+			t.Errorf("%d are there when they are ready, want 2", n)
+		}
+		s.end(t, v, w)
+	})
+}
+
 // TestManyAtOnce is for the race detector: each value has one user at a time.
 func TestManyAtOnce(t *testing.T) {
 	var mu sync.Mutex

@@ -143,16 +143,21 @@ func waiting(t testing.TB, r *Runner) []*process.Instance {
 	if r.leases.Pool == nil {
 		return nil
 	}
-	for r.leases.Pool.Stats().Filling > 0 {
-		time.Sleep(time.Millisecond)
-	}
-	all := r.leases.Pool.Ready()
-	for _, in := range all {
-		if err := in.Await(t.Context(), unfilled); err != nil {
-			t.Fatal(err)
+	for {
+		for r.leases.Pool.Stats().Filling > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		all := r.leases.Pool.Ready()
+		for _, in := range all {
+			if err := in.Await(t.Context(), unfilled); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Background.Wait(t.Context()) // one that is ready has the next one started
+		if s := r.leases.Pool.Stats(); s.Filling == 0 && s.Ready == len(all) {
+			return all
 		}
 	}
-	return all
 }
 
 // unfilled is for a process that gets no program.

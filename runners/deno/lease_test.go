@@ -189,6 +189,9 @@ func TestParkParallel(t *testing.T) {
 		}
 		wg.Wait()
 	}
+	if n := len(waiting(t, r)); n != 3 {
+		t.Errorf("%d processes wait after runs that found none, want 3", n)
+	}
 }
 
 // TestParkPackages has programs with packages in processes that waited.

@@ -35,8 +35,8 @@ type Config struct {
 	// with a password.
 	Env map[string]string
 
-	// Ahead is the most idle processes that are kept, of about 9 MiB each, and more
-	// with packages. 0 is none, which is right for one run.
+	// Ahead is the most idle processes that are kept, of about 10 MiB each, and more with
+	// packages: as many as calls came too fast for. 0 is none, which is right for one run.
 	Ahead int
 
 	// Leaving reports that this process ends when the Runner is closed. Close then does not wait

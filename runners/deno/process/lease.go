@@ -3,6 +3,8 @@ package process
 import (
 	"context"
 	"errors"
+	"runtime"
+	"slices"
 	"time"
 
 	"coderunner/internal/pool"
@@ -14,11 +16,11 @@ import (
 // IdleLimit bounds how long a process stays idle.
 const IdleLimit = 10 * time.Minute
 
-// Leases pools started processes by variant, as many per variant as were missed
-// at once. Each process runs one program.
+// Leases pools started processes by variant: one more each time that none was ready, and one
+// less when one was not used for IdleLimit. Each process runs one program.
 //
 //	take ──> an idle process, ready or not, or a new one ──> the run
-//	fill ──> starts the missing ones, after the run
+//	fill ──> starts the missing ones, after the run, and leaves it a processor
 type Leases struct {
 	*Launcher
 	Pool *pool.Pool[string, *Instance] // by variantKey; nil: no process is kept idle
@@ -33,16 +35,17 @@ type Leases struct {
 	variants recent.Map[string, Variant] // by variantKey; idle processes of a forgotten one expire
 }
 
-// NewLeases returns leases with at most max idle processes.
-func NewLeases(of *Launcher, max int) *Leases {
+// NewLeases returns leases with at most so many idle processes.
+func NewLeases(of *Launcher, most int) *Leases {
 	l := &Leases{Launcher: of, ClockLimit: time.Minute, EarlyMemory: 384 << 20}
 	l.ctx, l.stop = context.WithCancel(context.Background())
-	if max > 0 {
+	if most > 0 {
 		l.Pool = pool.New(pool.Options[string, *Instance]{
 			New:         func(_ context.Context, key string) (*Instance, error) { return l.launchFor(key) },
 			Close:       (*Instance).Discard,
 			Ready:       (*Instance).ready,
-			MaxIdle:     max,
+			MaxUnready:  max(runtime.GOMAXPROCS(0)-1, 1),
+			MaxIdle:     most,
 			MaxIdleTime: IdleLimit,
 		})
 	}
@@ -64,6 +67,9 @@ func (l *Leases) launchFor(key string) (*Instance, error) {
 		}
 		if in.err == nil && v.Early != nil {
 			l.boundEarly(in)
+		}
+		if slices.Contains(l.Pool.Ready(), in) { // else the end of its run fills
+			l.Pool.Fill(key)
 		}
 	})
 	return in, nil
