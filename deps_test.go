@@ -228,6 +228,7 @@ const capabilities = `
 	github.com/mattn/go-sixel: internal/repl
 	github.com/dustin/go-humanize: cache/contents cmd/coderunner internal/answer internal/server internal/session
 	github.com/google/shlex: cmd/coderunner
+	github.com/go-json-experiment/json: runners/python/index
 	github.com/dlclark/regexp2: internal/userland/regex
 	github.com/itchyny/gojq: internal/userland/commands/jq
 	github.com/ulikunitz/xz: internal/userland/commands/archive

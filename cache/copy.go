@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -89,6 +90,13 @@ func copyEntry(ctx context.Context, from, to, part string) (copied bool, err err
 	return true, nil
 }
 
+// Files from mapped on may be programs or machine code, and are written in parts of largePart,
+// which takes longer: see "Why are programs and machine code written in parts of 2 MiB?".
+const (
+	mapped    = 8 << 20
+	largePart = 2 << 20
+)
+
 // CopyFile copies a file to a new one, which only its owner may read.
 func CopyFile(from, to string) error {
 	in, err := os.Open(from)
@@ -97,7 +105,14 @@ func CopyFile(from, to string) error {
 	}
 	defer in.Close()
 	return writeFile(to, func(f *os.File) error {
-		_, err := f.ReadFrom(in)
+		info, err := in.Stat()
+		switch {
+		case err != nil:
+		case info.Size() < mapped:
+			_, err = f.ReadFrom(in)
+		default:
+			_, err = io.CopyBuffer(struct{ io.Writer }{f}, struct{ io.Reader }{in}, make([]byte, largePart))
+		}
 		return err
 	})
 }

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -94,6 +95,22 @@ func TestCopyFromTools(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(c.Root(), name)); (err == nil) != want {
 				t.Errorf("the cache has deno: %t; %s: %v", has, name, err)
 			}
+		}
+	}
+}
+
+// TestCopyFile copies files of sizes that are copied in different ways.
+func TestCopyFile(t *testing.T) {
+	for _, size := range []int{0, 1000, 8<<20 - 1, 9<<20 + 1} {
+		from, to := filepath.Join(t.TempDir(), "from"), filepath.Join(t.TempDir(), "to")
+		want := bytes.Repeat([]byte("0123456"), size/7+1)[:size]
+		if err := os.WriteFile(from, want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := CopyFile(from, to)
+		got, rerr := os.ReadFile(to)
+		if err != nil || rerr != nil || !bytes.Equal(got, want) {
+			t.Errorf("a copy of %d bytes has %d, %v, %v", size, len(got), err, rerr)
 		}
 	}
 }

@@ -65,7 +65,9 @@ func (h *hosts) open(ctx context.Context, o options, progress io.Writer) error {
 	fmt.Fprintln(progress, "filling the caches in", o.cache)
 	if o.binary == "" {
 		o.binary = filepath.Join(h.cache, "built")
-		if out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", o.binary, "coderunner/cmd/coderunner").CombinedOutput(); err != nil {
+		build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", o.binary, "coderunner/cmd/coderunner")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as releases are: with libc a start takes 1.5 ms more
+		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("build coderunner in its module's directory: %w\n%s", err, out)
 		}
 	}

@@ -66,6 +66,7 @@ const (
 // NewLoader returns a loader with a directory of its own, in memory where
 // possible: wazero syncs the files it writes. The caller closes it.
 func NewLoader(ctx context.Context) (_ *Loader, err error) {
+	growHeap()
 	l := &Loader{turn: make(chan struct{}, 1)}
 	if l.temp, err = procdir.Make(sharedMemory, tempPrefix); err != nil {
 		if l.temp, err = procdir.Make(os.TempDir(), tempPrefix); err != nil {

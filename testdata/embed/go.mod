@@ -10,6 +10,7 @@ require (
 	github.com/aquasecurity/go-pep440-version v0.0.1 // indirect
 	github.com/aquasecurity/go-version v0.0.1 // indirect
 	github.com/dlclark/regexp2 v1.12.0 // indirect
+	github.com/go-json-experiment/json v1.27.2 // indirect
 	github.com/gofrs/flock v0.13.1 // indirect
 	github.com/google/renameio/v2 v2.0.2 // indirect
 	github.com/itchyny/gojq v0.12.20 // indirect

@@ -50,6 +50,9 @@ func (e *PageError) Error() string { return "not a page of a package index: " + 
 
 // resolve makes a link absolute and moves the hash from its fragment to file.
 func resolve(link string, base *url.URL) (file File, ok bool) {
+	if name := plain(link); name != "" && base.User == nil {
+		return File{Filename: name, URL: link}, true
+	}
 	u, err := base.Parse(strings.TrimSpace(link))
 	if err != nil || u.Opaque != "" || u.Path == "" {
 		return File{}, false
@@ -77,6 +80,22 @@ func resolve(link string, base *url.URL) (file File, ok bool) {
 	return file, true
 }
 
+const lowerDigits = "abcdefghijklmnopqrstuvwxyz0123456789.-"
+
+// plain returns the file's name in a link that parsing would not change: a page may have
+// 20,000. For other links it returns "".
+func plain(link string) (name string) {
+	rest, secure := strings.CutPrefix(link, "https://")
+	host, file, _ := strings.Cut(rest, "/")
+	if secure && host != "" && only(host, lowerDigits) && only(file, lowerDigits+"/_+ABCDEFGHIJKLMNOPQRSTUVWXYZ") && !strings.Contains("/"+file, "/.") {
+		name = file[strings.LastIndexByte(file, '/')+1:]
+	}
+	return name
+}
+
+// only reports whether a text has no other characters.
+func only(text, characters string) bool { return strings.Trim(text, characters) == "" }
+
 func isSHA256(s string) bool {
-	return len(s) == 64 && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+	return len(s) == 64 && only(s, "0123456789abcdefABCDEF")
 }

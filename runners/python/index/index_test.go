@@ -2,6 +2,8 @@ package index_test
 
 import (
 	"errors"
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -59,7 +61,7 @@ func TestParseJSON(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for _, test := range []struct{ contentType, body, want string }{
-		{"application/json", `{"files": [`, "unexpected end"},
+		{"application/json", `{"files": [`, "unexpected EOF"},
 		{"application/json", `{"files": []}`, "only 1.x"},
 		{"application/vnd.pypi.simple.v1+json", `{"meta": {"api-version": "2.0"}, "files": []}`, "only 1.x"},
 		{"image/png", "\x89PNG", "image/png"},
@@ -94,4 +96,22 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestLinks compares the addresses of files with what package url makes of the links.
+func TestLinks(t *testing.T) {
+	base, _ := url.Parse("https://index.invalid/simple/demo/")
+	for _, link := range []string{
+		"https://files.invalid/packages/1d/2e/demo-1.0+cpu_1-py3-none-any.whl", "https://files.invalid/a/../b/demo.whl", "https://files.invalid/./demo.whl",
+		"https://files.invalid/a%2Bb/demo.whl", "https://files.invalid//demo.whl", "https://FILES.invalid/demo.whl", "https://files.invalid:8443/demo.whl",
+		"https://files.invalid/demo.whl?a=b", "https://u:p@files.invalid/demo.whl", "http://files.invalid/demo.whl", "HTTPS://files.invalid/demo.whl", " https://files.invalid/demo.whl",
+		"https://files.invalid/a b/demo.whl", "https://files.invalid/é/demo.whl", "../demo.whl", "/demo.whl",
+	} {
+		body := fmt.Sprintf(`{"meta": {"api-version": "1.0"}, "files": [{"filename": "demo.whl", "url": %q}]}`, link)
+		got, err := index.Parse("application/json", []byte(body), base.String())
+		want, werr := base.Parse(strings.TrimSpace(link))
+		if err != nil || werr != nil || len(got) != 1 || got[0].URL != want.String() {
+			t.Errorf("%s: %v, %v, want %v", link, got, err, want)
+		}
+	}
 }

@@ -1,13 +1,18 @@
 package index
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"path"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json" // encoding/json/v2 of a later Go
+	"github.com/go-json-experiment/json/jsontext"
 )
+
+// lenient has json accept what encoding/json does.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // parseJSON reads the JSON form (PEP 691).
 func parseJSON(body []byte, base *url.URL) ([]File, error) {
@@ -16,15 +21,17 @@ func parseJSON(body []byte, base *url.URL) ([]File, error) {
 			APIVersion string `json:"api-version"`
 		} `json:"meta"`
 		Files []struct {
-			Filename       string            `json:"filename"`
-			URL            string            `json:"url"`
-			Hashes         map[string]string `json:"hashes"`
-			RequiresPython string            `json:"requires-python"`
-			Yanked         any               `json:"yanked"` // boolean or reason
-			UploadTime     string            `json:"upload-time"`
+			Filename string `json:"filename"`
+			URL      string `json:"url"`
+			Hashes   struct {
+				SHA256 string `json:"sha256"`
+			} `json:"hashes"`
+			RequiresPython string `json:"requires-python"`
+			Yanked         any    `json:"yanked"` // boolean or reason
+			UploadTime     string `json:"upload-time"`
 		} `json:"files"`
 	}
-	if err := json.Unmarshal(body, &page); err != nil {
+	if err := json.Unmarshal(body, &page, lenient); err != nil {
 		return nil, &PageError{err.Error()}
 	}
 	if major, _, _ := strings.Cut(page.Meta.APIVersion, "."); major != "1" {
@@ -40,7 +47,7 @@ func parseJSON(body []byte, base *url.URL) ([]File, error) {
 			continue
 		}
 		file.Filename = f.Filename
-		if sum := f.Hashes["sha256"]; isSHA256(sum) {
+		if sum := f.Hashes.SHA256; isSHA256(sum) {
 			file.SHA256 = strings.ToLower(sum)
 		}
 		file.RequiresPython = f.RequiresPython
