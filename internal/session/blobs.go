@@ -148,6 +148,7 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 		}
 		saved[e.Name()] = b
 	}
+	x.taken = true
 	return saved, nil
 }
 
