@@ -239,7 +239,7 @@ func (in *Interp) Attach(o Options) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !in.closed {
-		in.proc.SetStdio(o.Stdin, o.Stdout, o.Stderr)
+		in.stdinRead = in.proc.SetStdio(o.Stdin, o.Stdout, o.Stderr) || in.stdinRead
 		in.env, in.calls, in.process = o.Env, o.Calls, o.Process
 		if in.process != nil {
 			in.process.Handle(in.signals.receive)
