@@ -115,6 +115,7 @@ type Interp struct {
 	calls      map[string]Call
 	asked      []string // environment variables looked up before a snapshot
 	newZone    bool     // the snapshot was taken in another time zone
+	stdinRead  bool     // an earlier program may have read standard input
 	from       *Snapshot
 	layer      *layer // what the layer below a Snapshot has; nil: there is none
 
@@ -219,7 +220,7 @@ func (in *Interp) Files() fs.FS { return in.fs.FS() }
 // error, only Close is possible.
 func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	asked := p.request(in.env)
-	asked.NewZone = in.newZone
+	asked.NewZone, asked.StdinRead = in.newZone, in.stdinRead
 	req, err := json.Marshal(asked)
 	if err != nil {
 		return nil, fmt.Errorf("run: %w", err)
@@ -235,9 +236,13 @@ func (in *Interp) Run(ctx context.Context, p Program) (*Result, error) {
 	}
 	in.bottom = uint32(stack.Get())
 	in.signals.act(sigxcpu, handled) // as the guest does first, also after a program that did not
-	return in.runLocked(ctx, p, asked.maxReport(), func(g guest) (uint32, error) {
+	res, err := in.runLocked(ctx, p, asked.maxReport(), func(g guest) (uint32, error) {
 		return g.callOne(in.functions.Run, string(req))
 	})
+	if err == nil && res.Ended == Finished {
+		in.stdinRead = false // the guest has reopened it
+	}
+	return res, err
 }
 
 // runLocked runs a program by a function of the guest, within its limits, and returns how

@@ -111,7 +111,7 @@ func (in *Interp) resume(l *suspended, populate func(*Interp) error) error {
 		}
 	}
 	if l != nil {
-		in.parked = l.Parked
+		in.parked, in.stdinRead = l.Parked, true // it may be
 		return in.proc.Restore(l.Process)
 	}
 	return nil

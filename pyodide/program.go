@@ -137,6 +137,7 @@ type request struct {
 	Compiled    string            `json:"compiled,omitempty"`
 	Offered     []string          `json:"offered,omitempty"`
 	Session     bool              `json:"session,omitempty"`
+	StdinRead   bool              `json:"stdin_read,omitempty"` // by the session's earlier program
 }
 
 type report struct {

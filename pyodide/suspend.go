@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"slices"
 	"time"
 
 	"coderunner/internal/machine/abi"
@@ -37,7 +38,7 @@ func (in *Interp) Snapshot(f snapshot.File, lost bool, layer func() (*os.File, e
 	l := &suspended{layer: layer, lost: lost, Parked: in.parked}
 	var err error
 	if l.Process, err = in.proc.State(); err == nil {
-		l.Files, err = in.fs.State(Home)
+		l.Files, err = in.fs.StateOfClone(Home)
 	}
 	if err != nil {
 		return fmt.Errorf("snapshot: %w: %w", ErrUnfit, err)
@@ -127,7 +128,7 @@ func (in *Interp) writeDelta(f snapshot.File, memory []byte, s snapshot.State, l
 		return errors.Join(err, in.dropLayer())
 	}
 	var where []snapshot.Extent
-	for _, r := range append(written, in.remapped...) {
+	for _, r := range slices.Concat(written, in.remapped) {
 		where = append(where, snapshot.Extent(r))
 	}
 	sortExtents(where)
@@ -238,7 +239,7 @@ func (in *Interp) Attach(o Options) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !in.closed {
-		in.proc.SetStdio(o.Stdin, o.Stdout, o.Stderr)
+		in.stdinRead = in.proc.SetStdio(o.Stdin, o.Stdout, o.Stderr) || in.stdinRead
 		in.env, in.calls, in.process = o.Env, o.Calls, o.Process
 		if in.process != nil {
 			in.process.Handle(in.signals.receive)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // MaxSmall bounds what [Session.SaveSmall] takes, of all names together, in bytes.
@@ -16,6 +17,17 @@ type Saving struct {
 	name  string
 	small []byte
 	file  *os.File // nil while it is small
+}
+
+// smallBuffers have MaxSmall bytes each. In a worker, what each call saves would have to be
+// cleared, collected and faulted in anew.
+var smallBuffers = sync.Pool{New: func() any { return new([MaxSmall]byte) }}
+
+// Recycle gives the memory of what [Session.SaveSmall] got to what is saved later.
+func Recycle(data []byte) {
+	if cap(data) == MaxSmall {
+		smallBuffers.Put((*[MaxSmall]byte)(data[:MaxSmall]))
+	}
 }
 
 // Saving begins to save under a name. The caller closes the result.
@@ -46,9 +58,16 @@ func (w *Saving) Truncate(size int64) error {
 
 // grow has w have at least size bytes.
 func (w *Saving) grow(size int64) (err error) {
-	if w.file != nil || w.s.SaveSmall != nil && size <= MaxSmall {
-		if more := size - int64(len(w.small)); w.file == nil && more > 0 {
-			w.small = append(w.small, make([]byte, more)...)
+	if w.file != nil {
+		return nil
+	}
+	if w.small == nil {
+		w.small = smallBuffers.Get().(*[MaxSmall]byte)[:0]
+	}
+	if w.s.SaveSmall != nil && size <= MaxSmall {
+		if have := int64(len(w.small)); size > have {
+			w.small = w.small[:size]
+			clear(w.small[have:])
 		}
 		return nil
 	}
@@ -56,6 +75,7 @@ func (w *Saving) grow(size int64) (err error) {
 	if err == nil {
 		_, err = w.file.Write(w.small)
 	}
+	Recycle(w.small)
 	w.small = nil
 	return err
 }
@@ -66,6 +86,7 @@ func (w *Saving) Close(err error) error {
 		return errors.Join(err, w.file.Close())
 	}
 	if err != nil {
+		Recycle(w.small)
 		return err
 	}
 	return w.s.SaveSmall(w.name, w.small)

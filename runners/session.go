@@ -52,7 +52,7 @@ type Session struct {
 	Save string `json:"-"`
 
 	// SaveSmall is as a file of Save with at most MaxSmall bytes, without one. Nil: there
-	// must be one.
+	// must be one. The data is its own from then on; if it does not keep it, Recycle takes it.
 	SaveSmall func(name string, data []byte) error `json:"-"`
 
 	// Keep has the state After have the files of these names that were saved when the

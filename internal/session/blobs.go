@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,6 +69,10 @@ type small map[string][]byte
 func (s small) save(name string, data []byte) error {
 	if int64(len(data)) > s.room() || len(s) >= maxSaved {
 		return fmt.Errorf("a runner saved %d bytes under %q, which is too much", len(data), name)
+	}
+	if 2*len(data) < cap(data) {
+		defer runners.Recycle(data)
+		data = bytes.Clone(data)
 	}
 	s[name] = data
 	return nil
@@ -143,6 +148,7 @@ func (x *session) takeSaved(dir string, before map[string]blob) (map[string]blob
 		}
 		saved[e.Name()] = b
 	}
+	x.taken = true
 	return saved, nil
 }
 

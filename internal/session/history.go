@@ -71,7 +71,7 @@ func (x *session) keep(n int) error {
 		return err
 	}
 	for _, old := range numbers[:len(numbers)-n] {
-		if err := os.Remove(x.statePath(old)); err != nil {
+		if err := x.spareState(old); err != nil {
 			return err
 		}
 	}
@@ -96,4 +96,20 @@ func (x *session) keep(n int) error {
 	}
 	x.thinRemote(numbers[:len(numbers)-n], needed)
 	return err
+}
+
+// maxSpare bounds the files that are kept for states to come.
+const maxSpare = 16
+
+// spareState removes a state from the history, and keeps its file for one to come.
+func (x *session) spareState(n int) error {
+	if x.lease != nil || len(x.was.spare) >= maxSpare {
+		return os.Remove(x.statePath(n))
+	}
+	temp := x.temp()
+	if err := os.Rename(x.statePath(n), temp); err != nil {
+		return err
+	}
+	x.was.spare = append(x.was.spare, temp)
+	return nil
 }

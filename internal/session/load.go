@@ -12,8 +12,12 @@ import (
 
 // load finds the state in force: the newest that is whole. What cannot be asked for is not damaged.
 func (x *session) load() error {
-	if r, ok := x.remembered(); ok {
+	r, ok := x.remembered()
+	if ok {
 		x.was, x.now = r, r.state
+	}
+	x.clean()
+	if ok {
 		return nil
 	}
 	numbers, err := x.numbers()
@@ -54,6 +58,7 @@ type recent struct {
 	file  fs.FileInfo              // the state's
 	bytes int64                    // of the session's own blobs
 	needs map[int]map[string]int64 // what state.blobs returns, by the numbers of states
+	spare []string                 // files of states that the history has lost
 }
 
 // remember keeps the state that was committed for the next call.
@@ -66,7 +71,7 @@ func (x *session) remember(s *state) {
 	if b := s.blobs(); len(b) <= maxNeeds {
 		needs[s.Number] = b
 	}
-	x.was = recent{s, info, x.bytes, needs}
+	x.was = recent{s, info, x.bytes, needs, x.was.spare}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.recent, x.name)

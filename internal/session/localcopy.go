@@ -199,10 +199,11 @@ func (x *session) fetch(name string, size int64) error {
 
 // push puts a state that is to be in force into the remote store: blobs first. A state of
 // this number that somebody else has made meanwhile is left alone.
-func (x *session) push(s *state, manifest []byte) error {
+func (x *session) push(s *state, parts [][]byte) error {
 	if x.lease == nil {
 		return nil
 	}
+	manifest := slices.Concat(parts...)
 	g, ctx := errgroup.WithContext(x.lease.ctx)
 	g.SetLimit(transfers)
 	before, shared := x.now.blobs(), map[string]int64{}

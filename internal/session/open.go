@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,6 @@ func (s *Store) locked(ctx context.Context, name string, create bool, f func(*se
 	case err != nil:
 		return fmt.Errorf("open the session %s: %w", name, err)
 	case exists:
-		x.clean()
 		if err := x.load(); err != nil {
 			return err
 		}
@@ -84,8 +84,9 @@ func othersWrite(info fs.FileInfo, bits fs.FileMode) bool {
 func (x *session) clean() {
 	entries, _ := os.ReadDir(x.path) // load reports the error
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), tempPrefix) {
-			_ = os.RemoveAll(filepath.Join(x.path, e.Name())) // the next call tries again
+		name := filepath.Join(x.path, e.Name())
+		if strings.HasPrefix(e.Name(), tempPrefix) && !slices.Contains(x.was.spare, name) {
+			_ = os.RemoveAll(name) // the next call tries again
 		}
 	}
 }

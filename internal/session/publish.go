@@ -40,15 +40,15 @@ func (x *session) commit(s *state) error {
 	if err := s.check(); err != nil {
 		return fmt.Errorf("commit a state: %w", err)
 	}
-	b, err := s.format()
+	parts, err := s.format()
 	if err != nil {
 		return err
 	}
 	x.committed = false
-	if err := x.push(s, b); err != nil {
+	if err := x.push(s, parts); err != nil {
 		return fmt.Errorf("commit a state: %w", err)
 	}
-	if err := x.publish(b, s.Number); err != nil {
+	if err := x.publish(parts, s.Number); err != nil {
 		return fmt.Errorf("commit a state: %w", err)
 	}
 	x.committed = true
@@ -65,15 +65,22 @@ func (x *session) commit(s *state) error {
 // publish links a manifest to its name, and waits until the disk has it and what it needs,
 // all at once. A link, unlike a rename, never replaces what another process may have put
 // there.
-func (x *session) publish(manifest []byte, n int) (err error) {
-	temp, name := x.temp(), x.statePath(n)
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o400)
+func (x *session) publish(manifest [][]byte, n int) (err error) {
+	f, err := x.stateFile()
 	if err != nil {
 		return err
 	}
+	temp, name := f.Name(), x.statePath(n)
 	defer f.Close() // the disk has what was written
 	defer os.Remove(temp)
-	if _, err := f.Write(manifest); err != nil {
+	size := int64(0)
+	for _, part := range manifest {
+		n, err := f.Write(part)
+		if size += int64(n); err != nil {
+			return err
+		}
+	}
+	if err := f.Truncate(size); err != nil { // it may have been another state's
 		return err
 	}
 	if err = os.Link(temp, name); errors.Is(err, fs.ErrExist) {
@@ -102,6 +109,20 @@ func (x *session) publish(manifest []byte, n int) (err error) {
 		x.sync(dir, 0)
 	}
 	return errors.Join(f.Sync(), x.syncing.Wait())
+}
+
+// stateFile opens the file of a state that is to be: one of a state that the history has lost, or
+// a new one, which takes longer to make and to sync.
+func (x *session) stateFile() (*os.File, error) {
+	for len(x.was.spare) > 0 {
+		name := x.was.spare[0]
+		x.was.spare = x.was.spare[1:]
+		if f, err := os.OpenFile(name, os.O_WRONLY, 0); err == nil {
+			return f, nil
+		}
+		_ = os.Remove(name) // another process has, or it is of an older version
+	}
+	return os.OpenFile(x.temp(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 }
 
 // sync closes a file of size bytes once the disk has it, and begins with it at once.

@@ -61,7 +61,11 @@ func (x *session) run(ctx context.Context, c Call, run func(context.Context, run
 	if err != nil {
 		return nil, fmt.Errorf("run in the session %s: %w", x.name, err)
 	}
-	defer func() { _, _ = x.saveDir() }()
+	defer func() {
+		if !x.taken {
+			_, _ = x.saveDir()
+		}
+	}()
 	if err := x.fits(req.Files); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@
 //	DIR/NAMESPACE/.locks/NAME          flock: one process at a time
 //	DIR/NAMESPACE/NAME/states/00000007 manifest: a digest, JSON, and what runners saved if it is small
 //	                   blobs/SHA256    contents of files, and what else runners saved
-//	                   tmp-…, save     of a call in progress
+//	                   tmp-…, save     of a call in progress; files for states to come
 //
 // A session is a sequence of states, one for each call that changed it; the one
 // with the highest number is in force. States share blobs, so a fork is links to
@@ -182,6 +182,7 @@ type session struct {
 	inline  map[string][]byte // what the state to come is to have inline, by digests
 	pending map[string]bool   // names of blobs that no state on disk needs yet
 	syncing errgroup.Group    // until the disk has those
+	taken   bool              // what a runner saved, so that its directory is empty
 	kept    []string          // what the state to come has of what a runner saved before
 
 	lease     *lease // nil without a remote store

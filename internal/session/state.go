@@ -64,16 +64,16 @@ const (
 	maxState     = maxManifest + (maxLanguages+1)*runners.MaxSmall
 )
 
-// format returns the file of a state: the digest of the next line, this line of JSON, which is
-// the manifest, and the contents of what is inline.
-func (s *state) format() ([]byte, error) {
+// format returns the file of a state, in parts: the digest of the next line, this line of JSON,
+// which is the manifest, and the contents of what is inline.
+func (s *state) format() (parts [][]byte, err error) {
 	s.Inline = nil
-	var contents []byte
+	var contents [][]byte
 	saved := s.saved()
 	for _, name := range slices.Sorted(maps.Keys(saved)) {
 		b := saved[name]
 		if data, ok := s.inline[name]; ok {
-			s.Inline, contents = append(s.Inline, b), append(contents, data...)
+			s.Inline, contents = append(s.Inline, b), append(contents, data)
 		}
 	}
 	body, err := json.Marshal(s)
@@ -83,7 +83,8 @@ func (s *state) format() ([]byte, error) {
 	if len(body) > maxManifest-sha256.Size*2-1 {
 		return nil, refuse("The session has too many files: their names alone are %d bytes.", len(body))
 	}
-	return slices.Concat([]byte(runners.SHA256(body)), []byte("\n"), body, []byte("\n"), contents), nil
+	manifest := slices.Concat([]byte(runners.SHA256(body)), []byte("\n"), body, []byte("\n"))
+	return slices.Insert(contents, 0, manifest), nil
 }
 
 // saved returns what runners saved, by the names of blobs.

@@ -45,7 +45,8 @@ func connectSession(ctx context.Context, conn *wire.Conn, s *runners.Session, le
 		return err == nil && kept
 	}
 	s.SaveSmall = func(name string, data []byte) error {
-		return conn.Note(noteSaved, wire.Raw(slices.Concat([]byte(name), []byte("\n"), data)), nil)
+		defer runners.Recycle(data)
+		return conn.Note(noteSaved, wire.Parts{[]byte(name + "\n"), data}, nil)
 	}
 	s.Link = func(from, name string) error {
 		_, err := conn.Call(ctx, callLink, link{from, name}, nil)

@@ -41,9 +41,11 @@ func (p *Process) openStdio(c Config) {
 	}
 }
 
-// SetStdio replaces what is behind the three standard streams, when nothing runs.
-func (p *Process) SetStdio(stdin io.Reader, stdout, stderr io.Writer) {
-	p.stdio[0].(*memfs.Input).Replace(stdin)
+// SetStdio replaces what is behind the three standard streams, when nothing runs. It reports
+// whether the program has read from the first.
+func (p *Process) SetStdio(stdin io.Reader, stdout, stderr io.Writer) (read bool) {
+	read = p.stdio[0].(*memfs.Input).Replace(stdin)
 	p.stdio[1].(*memfs.Output).Replace(stdout)
 	p.stdio[2].(*memfs.Output).Replace(stderr)
+	return read
 }

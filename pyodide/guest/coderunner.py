@@ -186,7 +186,7 @@ def _compile(p, main):
     sys.argv = [name, *p["args"]]
     sys.orig_argv[1:] = sys.argv
     if _report.earlier:
-        _continue()
+        _continue(p)
         if "sys.modules" not in source:  # else it sees to that itself
             _changed.forget(main)
     else:
@@ -210,6 +210,9 @@ def _compile(p, main):
     code = _program.compile_line(source, name)
     if code is not None:
         return None, code, ""
+    codes = _program.compile_lines(source, name)
+    if codes is not None:
+        return *codes, ""
     return _program.compile_tree(_program.parse(source, name), source, name)
 
 
@@ -223,12 +226,19 @@ def _place(main, name):
     main["__package__"] = ".".join(parts[top:])
 
 
-def _continue():
+def _continue(p):
     """Forgets what a session's earlier program had of its own."""
     global _stdin
-    if sys.stdin is _stdin:
+    if sys.stdin is _stdin and (p.get("stdin_read") or _is_closed(_stdin)):
         _stdin = sys.stdin = open(0, encoding="utf-8", errors=_stdin.errors, closefd=False)
     sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _Finder)]
+
+
+def _is_closed(stream):
+    try:
+        return stream.closed
+    except ValueError:  # it is detached
+        return True
 
 
 # ---- the program
@@ -298,7 +308,7 @@ def _finish(p, main, report):
     if p.get("session"):
         _report.earlier.add(p["filename"])
         _report.list_variables(main, report)
-        _changed.note(_report.home)
+        _changed.note(_report.home, "modules" in p["code"])
         if threading is not None and len(threading._active) > 1:
             time.sleep(0)  # those that are about to end do
             _renew.break_executors()

@@ -93,6 +93,28 @@ def compile_line(source, name):
         return None  # a statement, or else the tree will say so
 
 
+def compile_lines(source, name):
+    """The code objects of a program whose last line is an expression, else None: as from
+    compile_tree, in half the time, since no tree is made. That both parts can be compiled shows
+    that the line is not within a statement."""
+    text = source.rstrip()
+    before, _, last = text.rpartition("\n")
+    if not before or not (last[0].isalpha() or last[0] == "_") or ";" in last or "=" in last.partition("(")[0]:
+        return None
+    if any(word in source for word in _TREES) or any(method in last for method in _COUNTING) or name.endswith(".ipynb"):
+        return None
+    try:
+        value = compile("\n" * (before.count("\n") + 1) + last, name, "eval", FLAGS, dont_inherit=True)
+        body = compile(before + "\n", name, "exec", FLAGS, dont_inherit=True)
+    except SyntaxError:
+        return None
+    return (body, value) if not body.co_flags & _FUTURE else None
+
+
+# What only a tree tells of: tests, notebooks, and warnings, which would be shown twice.
+_TREES = "test", "get_ipython", "\\", "assert", " is "
+
+
 _COMPILED = 1 << 17  # bytes of code that are worth handing on
 
 

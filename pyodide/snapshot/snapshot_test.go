@@ -113,7 +113,7 @@ func TestPatch(t *testing.T) {
 	} {
 		f := create(t)
 		state := State{Memory: uint64(len(memory)), Delta: true, Patch: int64(len(bad))}
-		head, err := state.head(0)
+		head, err := state.head()
 		if err == nil {
 			_, err = f.Write(append(head, bad...))
 		}

@@ -91,7 +91,7 @@ const maxBeside = 8
 // are few, or else nil: the guest looks for itself then, which takes longer.
 func (j *job) beside() []string {
 	policy := j.r.cfg.Policy
-	if j.continued != nil || j.req.Project != nil || policy.Read.Any() || policy.Write.Any() || len(j.req.Files) > maxBeside || j.dir() != "" {
+	if j.req.Project != nil || policy.Read.Any() || policy.Write.Any() || len(j.req.Files) > maxBeside || j.dir() != "" {
 		return nil
 	}
 	name, _, _ := strings.Cut(shownName(j.req), "/")
@@ -99,6 +99,16 @@ func (j *job) beside() []string {
 	for _, f := range j.req.Files {
 		top, _, _ := strings.Cut(f.Path, "/")
 		names = append(names, top)
+	}
+	if j.continued != nil {
+		if len(j.req.Session.Files) > maxBeside || j.parked() {
+			return nil
+		}
+		for _, f := range j.req.Session.Files {
+			if !strings.Contains(f.Path, "/") {
+				names = append(names, f.Path)
+			}
+		}
 	}
 	return names
 }

@@ -103,6 +103,43 @@ sys.stdin.read(), six.version`, "('', '1.0')", fresh)
 	c.want("fork", "import attr_like\nattr_like.version", "'2'", live)
 }
 
+// TestSessionInput has calls with and without input that read it or do not: each finds its own.
+func TestSessionInput(t *testing.T) {
+	x := newIndex(t)
+	dir := t.TempDir()
+	store, err := session.Open(session.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := x.newRunner(base{}, false, dir)
+	for i, call := range []struct{ input, code, want string }{
+		{"a", "import sys\nfirst = sys.stdin", ""},
+		{"b\nrest", "input()", "'b'"},
+		{"c", "first is sys.stdin, sys.stdin.read()", "(False, 'c')"},
+		{"", "sys.stdin.read()", "''"},
+		{"d", "1", "1"},
+		{"e", "sys.stdin.close()", ""},
+		{"f", "sys.stdin.read()", "'f'"},
+		{"", "raw = sys.stdin.detach()", ""},
+		{"g", "sys.stdin.read()", "'g'"},
+		{"h", "2", "2"},
+		{"another", "", ""},
+		{"i", "sys.stdin.read()", "'i'"},
+	} {
+		if call.input == "another" {
+			r = x.newRunner(base{}, false, dir) // which restores the session
+			continue
+		}
+		out, err := store.Run(t.Context(), session.Call{Session: "s", Request: runners.Request{Language: runners.Python, Code: call.code, Stdin: strings.NewReader(call.input)}}, r.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Error != nil || (out.Result == nil) != (call.want == "") || out.Result != nil && out.Result.Text != call.want {
+			t.Errorf("call %d: %+v %+v, want %s", i+1, out.Result, out.Error, call.want)
+		}
+	}
+}
+
 // TestSessionModules changes the files of modules between calls: the changed ones and
 // those that import them are read again, others keep what they are.
 func TestSessionModules(t *testing.T) {

@@ -3,6 +3,7 @@ package memfs
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -89,8 +90,17 @@ func TestCloneUnseen(t *testing.T) {
 		t.Errorf("the state of a clone is %v, want %v", got, want)
 	}
 	fsys := origin.Clone(1 << 20)
+	if got, err := fsys.StateOfClone(""); len(got) > 0 || err != nil {
+		t.Errorf("the state of a clone that nobody looked into is %v, %v", got, err)
+	}
 	n, e := fsys.Lookup(nil, "/home/user", true)
 	ok(t, e)
+	must(t, fsys.WriteFile("/home/user/new", nil, 0o644))
+	got, err = fsys.StateOfClone("")
+	must(t, err)
+	if !slices.ContainsFunc(got, func(s Saved) bool { return s.Path == "/home/user/new" }) {
+		t.Errorf("the state of a clone with a new file is %v", got)
+	}
 	if got := fsys.NameOf(n); got != "/home/user" {
 		t.Errorf("NameOf = %q", got)
 	}

@@ -24,7 +24,17 @@ type Saved struct {
 // except. Its error names what cannot be saved: FIFOs, sockets and files with
 // several names.
 func (fsys *FS) State(except string) (list []Saved, err error) {
-	if err := fsys.save(fsys.root, "/", except, &list); err != nil {
+	return fsys.state(except, false)
+}
+
+// StateOfClone is State without what is in directories of a [FS.Clone] into which nobody has
+// looked: each clone begins with that.
+func (fsys *FS) StateOfClone(except string) (list []Saved, err error) {
+	return fsys.state(except, true)
+}
+
+func (fsys *FS) state(except string, seen bool) (list []Saved, err error) {
+	if err := fsys.save(fsys.root, "/", except, seen, &list); err != nil {
 		return nil, err
 	}
 	for i := range list {
@@ -37,9 +47,13 @@ func (fsys *FS) State(except string) (list []Saved, err error) {
 	return list, nil
 }
 
-// save lists the directory n, whose path is dir.
-func (fsys *FS) save(n *Node, dir, except string, list *[]Saved) error {
+// save lists the directory n, whose path is dir; if seen, unless nobody has looked into it.
+func (fsys *FS) save(n *Node, dir, except string, seen bool, list *[]Saved) error {
 	fsys.mu.Lock()
+	if seen && n.dir().origin != nil {
+		fsys.mu.Unlock()
+		return nil
+	}
 	n.cloneEntries()
 	children := map[string]*Node{}
 	for name, e := range n.dir().entries {
@@ -69,7 +83,7 @@ func (fsys *FS) save(n *Node, dir, except string, list *[]Saved) error {
 		}
 		*list = append(*list, saved)
 		if c.IsDir() && at != except {
-			if err := fsys.save(c, at, except, list); err != nil {
+			if err := fsys.save(c, at, except, seen, list); err != nil {
 				return err
 			}
 		}

@@ -72,7 +72,8 @@ type Input struct {
 	buf     []byte // read and not yet taken
 	err     error  // what r said last; io.EOF at the end
 	reading bool
-	source  int // how often r was replaced
+	source  int  // how often r was replaced
+	taken   bool // the program has read from r, or found its end
 	waiters Waiters
 }
 
@@ -87,18 +88,21 @@ func NewInput(r io.Reader) *Input {
 	return in
 }
 
-// Replace makes r the stream's source. What an earlier one still reads is dropped.
-func (in *Input) Replace(r io.Reader) {
+// Replace makes r the stream's source, and reports whether the program has read from the earlier
+// one, of which what was not taken is dropped.
+func (in *Input) Replace(r io.Reader) (taken bool) {
 	if r == nil {
 		r = strings.NewReader("")
 	}
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	taken, in.taken = in.taken, false
 	in.r, in.source, in.buf, in.err, in.reading, in.direct = r, in.source+1, nil, nil, false, false
 	switch r.(type) {
 	case *strings.Reader, *bytes.Reader, *bytes.Buffer:
 		in.direct = true
 	}
+	return taken
 }
 
 func (in *Input) Write(context.Context, []byte, bool) (int, abi.Errno) { return 0, abi.EBADF }
@@ -129,6 +133,7 @@ func (in *Input) Read(ctx context.Context, b []byte, nonblock bool) (int, abi.Er
 func (in *Input) take(b []byte) (n int, errno abi.Errno, ok bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
+	in.taken = in.taken || in.direct || len(in.buf) > 0 || in.err != nil
 	if in.direct && len(in.buf) == 0 && in.err == nil {
 		n, in.err = in.r.Read(b)
 		if n > 0 {

@@ -105,6 +105,14 @@ func (s *socket) fill() error {
 
 func (s *socket) readFull(b []byte) error {
 	for len(b) > 0 {
+		if len(s.buf) == 0 && len(b) >= len(s.store) && !s.takesFiles {
+			n, err := s.c.Read(b)
+			if err != nil {
+				return err
+			}
+			b = b[n:]
+			continue
+		}
 		if len(s.buf) == 0 {
 			if err := s.fill(); err != nil {
 				return err

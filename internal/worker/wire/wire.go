@@ -56,6 +56,9 @@ var ErrClosed = errors.New("the connection to the other process has ended")
 // Raw is an argument or result that is sent as it is.
 type Raw []byte
 
+// Parts are an argument of a note that are sent as they are, one behind the other.
+type Parts [][]byte
+
 // Options are what a Conn is given.
 type Options struct {
 	// Serve answers a call, on a goroutine of its own. The result is encoded as JSON unless
@@ -150,11 +153,11 @@ func (c *Conn) Call(ctx context.Context, method uint8, argument, result any) (*o
 	id := c.next
 	c.waiting[id] = answered
 	c.mu.Unlock()
-	if err := c.write(kindCall, method, id, body, nil); err != nil {
+	if err := c.write(kindCall, method, id, nil, body); err != nil {
 		c.forget(id)
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = c.write(kindCancel, 0, id, nil, nil) })
+	stop := context.AfterFunc(ctx, func() { _ = c.write(kindCancel, 0, id, nil) })
 	defer stop()
 	select {
 	case r := <-answered:
@@ -192,11 +195,15 @@ func (r reply) decode(o Options, result any) (*os.File, error) {
 
 // Note sends a note, with a file if that is not nil, which the caller closes.
 func (c *Conn) Note(method uint8, argument any, file *os.File) error {
-	body, err := encode(argument)
-	if err != nil {
-		return err
+	parts, ok := argument.(Parts)
+	if !ok {
+		body, err := encode(argument)
+		if err != nil {
+			return err
+		}
+		parts = Parts{body}
 	}
-	return c.write(kindNote, method, 0, body, file)
+	return c.write(kindNote, method, 0, file, parts...)
 }
 
 func encode(v any) ([]byte, error) {
@@ -219,22 +226,42 @@ func (c *Conn) forget(id uint32) {
 	delete(c.waiting, id)
 }
 
-func (c *Conn) write(kind, method uint8, id uint32, body []byte, file *os.File) error {
-	frame := make([]byte, headerSize, headerSize+len(body))
-	binary.LittleEndian.PutUint32(frame, uint32(len(body)))
+func (c *Conn) write(kind, method uint8, id uint32, file *os.File, body ...[]byte) error {
+	length := 0
+	for _, part := range body {
+		length += len(part)
+	}
+	room := headerSize + length
+	if length >= apart && file == nil {
+		room = headerSize
+	}
+	frame := make([]byte, headerSize, room)
+	binary.LittleEndian.PutUint32(frame, uint32(length))
 	binary.LittleEndian.PutUint32(frame[4:], id)
 	frame[8], frame[9] = kind, method
 	if file != nil {
 		frame[10] = 1
 	}
-	frame = append(frame, body...)
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	if err := c.sock.write(frame, file); err != nil {
+	var err error
+	if length >= apart && file == nil {
+		parts := append(net.Buffers{frame}, body...)
+		_, err = parts.WriteTo(c.sock.c)
+	} else {
+		for _, part := range body {
+			frame = append(frame, part...)
+		}
+		err = c.sock.write(frame, file)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	return nil
 }
+
+// apart is the length in bytes from which on a body is not copied behind its header.
+const apart = 32 << 10
 
 // read reads frames until the connection ends.
 func (c *Conn) read() {
@@ -346,7 +373,7 @@ func (c *Conn) serve(method uint8, id uint32, body []byte) bool {
 			kind = kindError
 			answer, _ = encode(c.o.EncodeError(err))
 		}
-		_ = c.write(kind, 0, id, answer, file) // else the connection has ended
+		_ = c.write(kind, 0, id, file, answer) // else the connection has ended
 		if file != nil {
 			file.Close()
 		}

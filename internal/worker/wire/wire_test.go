@@ -92,6 +92,35 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// TestParts has notes of several parts, short and long ones, arrive as one body.
+func TestParts(t *testing.T) {
+	arrived := make(chan string, 1)
+	o := options(t)
+	o.Note = func(_ uint8, body []byte, file *os.File) {
+		if file != nil {
+			file.Close()
+		}
+		arrived <- string(body)
+	}
+	x, _ := pair(t, options(t), o)
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, size := range []int{0, 10, apart - 4, apart, 3 << 20} {
+		for _, file := range []*os.File{nil, f} {
+			long := strings.Repeat("x", size)
+			if err := x.Note(1, Parts{[]byte("name"), nil, []byte(long)}, file); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-arrived; got != "name"+long {
+				t.Errorf("%d bytes arrived of %d", len(got), size+4)
+			}
+		}
+	}
+}
+
 // TestNoFiles has a side that takes no files get one.
 func TestNoFiles(t *testing.T) {
 	o := options(t)
