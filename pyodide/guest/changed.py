@@ -14,19 +14,15 @@ from _coderunner_imports import import_nodes
 
 _seen = {}  # name: (module, file, time and size, checksum), as the last call left it
 _noted = {}  # sys.modules when note() was called last
-_last = None  # the last of them, and how many they were
 _Module = type(sys)
 _reload = importlib.reload
 
 
-def note(home, whole):
-    """Remembers the modules whose files are the session's. Unless whole, the program has no
-    way to sys.modules but imports, of which each is then the last."""
-    global _noted, _last
-    last = next(reversed(sys.modules.values())), len(sys.modules)
-    if last == _last and not whole or _noted == sys.modules:
+def note(home):
+    """Remembers the modules whose files are the session's."""
+    global _noted
+    if _noted == sys.modules:  # in C: to look at each takes a tenth of a millisecond
         return
-    _last = last
     noted, _noted = _noted, dict(sys.modules)
     for name, module in list(_noted.items()):
         if noted.get(name) is not module and (name not in _seen or _seen[name][0] is not module):

@@ -308,7 +308,7 @@ def _finish(p, main, report):
     if p.get("session"):
         _report.earlier.add(p["filename"])
         _report.list_variables(main, report)
-        _changed.note(_report.home, "modules" in p["code"])
+        _changed.note(_report.home)
         if threading is not None and len(threading._active) > 1:
             time.sleep(0)  # those that are about to end do
             _renew.break_executors()
