@@ -9,6 +9,7 @@ type truth struct {
 
 // The conditions that this package treats on their own. The lowest bit negates one.
 const (
+	condAE = 3
 	condE  = 4
 	condNE = 5
 	condP  = 10
@@ -100,7 +101,7 @@ func (c *conditions) fuse(f *function, n, end int32, live set) bool {
 	}
 	for _, i := range readers[:found] {
 		if cond, _ := i.condition(); !all {
-			i.setCondition(not0 ^ cond&1 ^ 1)
+			f.setCondition(i, not0^cond&1^1)
 		}
 	}
 	return true
@@ -126,7 +127,7 @@ func (c *conditions) ofNumber(f *function, n, end int32, live set) bool {
 		!f.deadFrom(n+1, end, live, flags) || next.reg != i.rm && !f.deadFrom(n+2, end, live, bit(i.rm)) {
 		return false
 	}
-	f.insts[n-1].setCondition(want)
+	f.setCondition(&f.insts[n-1], want)
 	c.is[i.rm] = truth{known: true, cond: want}
 	return true
 }
@@ -240,21 +241,11 @@ func (i *inst) condition() (cond uint8, ok bool) {
 	return 0, false
 }
 
-func (i *inst) setCondition(cond uint8) {
-	i.cond = cond
-	if i.kind == plain {
-		i.op = i.op&^15 | uint16(cond)
+// setCondition sets the condition. A conditional move or setcc is encoded anew with it.
+func (f *function) setCondition(i *inst, cond uint8) {
+	if i.cond = cond; i.kind != plain {
+		return
 	}
-}
-
-// appendCondition appends a conditional move or setcc, which may have another condition than
-// in the old code.
-func (i *inst) appendCondition(b, old []byte) []byte {
-	b = append(b, old...)
-	at := len(b) - len(old) + 1
-	if old[0] != 0x0F {
-		at++
-	}
-	b[at] = byte(i.op)
-	return b
+	i.op = i.op&^15 | uint16(cond)
+	i.now = uint8(len(i.encode(f.laid.code[:0], f.code[i.at:i.end()])))
 }

@@ -64,6 +64,8 @@ func (f *function) useContext(i *inst, s state) {
 			p = s.keeper(i.reg)
 		}
 		i.kind, i.target, i.reads = jump, ^f.exitOf(stub{uint32(i.imm), p, f.source(i.at)}), bit(p.reg)
+	case plain:
+		i.gone = i.restoresStack() && s.sp == entrySP
 	case ret:
 		i.reads = calleeSaved | arguments&^s.regs
 	case callAddress, tailAddress:
@@ -153,15 +155,18 @@ func (s *state) store(i *inst, at int32) {
 // storeSize bounds the bytes that a store writes.
 func storeSize(i *inst) int32 {
 	switch {
-	case i.op == opStore && i.wide:
+	case (i.op == opStore || i.op == opStoreImm) && i.wide:
 		return 8
-	case i.op == opStore && i.prefix == 0, i.op == 0x0F11 && i.prefix == 0xF3:
+	case (i.op == opStore || i.op == opStoreImm) && i.prefix == 0, i.op == 0x0F11 && i.prefix == 0xF3:
 		return 4
 	case i.op == 0x0F11 && i.prefix == 0xF2:
 		return 8
 	}
 	return 16
 }
+
+// restoresStack reports whether an instruction is a copy of rbp to rsp.
+func (i *inst) restoresStack() bool { return i.op == opStore && i.rm == rsp && i.reg == rbp && i.wide }
 
 // moveStack follows rsp. It reports false if rsp or rbp are used in another way.
 func (s *state) moveStack(i *inst) bool {
@@ -179,7 +184,7 @@ func (s *state) moveStack(i *inst) bool {
 			n = -n
 		}
 		s.sp += n
-	case i.op == opStore && i.rm == rsp && i.reg == rbp && i.wide:
+	case i.restoresStack():
 		s.sp = entrySP
 	default:
 		return i.base == rsp || i.base == rbp || (i.reads|i.writes)&frame == 0

@@ -52,8 +52,6 @@ func (f *function) emit() {
 		case i.kind == call || i.kind == tail:
 			f.laid.calls = append(f.laid.calls, fixup{int32(len(out)) + 1, i.target})
 			out = append(out, old...)
-		case i.kind == plain && i.base != rip && (i.op>>4 == opMoveIf>>4 || i.op>>4 == opSet>>4):
-			out = i.appendCondition(out, old)
 		case i.base == rip && i.target >= 0:
 			out = appendRel(out, tables[i.target], old[:len(old)-4]...)
 		case i.base == rip:

@@ -74,16 +74,19 @@ func (i *inst) encode(b, old []byte) []byte {
 	if i.op>>4 == opMoveIf>>4 || i.op>>4 == opSet>>4 {
 		b[len(b)-1] = byte(i.op) // the condition may be another
 	}
+	return append(i.appendOperands(b, field, rm, idx), old[d.p:]...)
+}
+
+// appendOperands appends ModRM and the memory operand.
+func (i *inst) appendOperands(b []byte, field, rm, idx reg) []byte {
 	m := byte(field&7)<<3 | byte(rm&7)
 	switch {
 	case !i.mem():
-		b = append(b, m|0xC0)
+		return append(b, m|0xC0)
 	case i.idx != none || rm&7 == rsp:
-		b = appendDisp(append(b, m&^7|byte(rsp), i.scale<<6|byte(idx&7)<<3|byte(rm&7)), rm, i.disp, len(b))
-	default:
-		b = appendDisp(append(b, m), rm, i.disp, len(b))
+		return appendDisp(append(b, m&^7|byte(rsp), i.scale<<6|byte(idx&7)<<3|byte(rm&7)), rm, i.disp, len(b))
 	}
-	return append(b, old[d.p:]...)
+	return appendDisp(append(b, m), rm, i.disp, len(b))
 }
 
 // appendDisp appends a displacement to the base, and its size to ModRM at a place.

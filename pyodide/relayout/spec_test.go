@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"coderunner/pyodide/relayout"
 )
 
 // finite are the tests of WebAssembly without functions that a random argument keeps
@@ -46,5 +48,16 @@ func TestSpec(t *testing.T) {
 		d.modules, d.stats.Functions, d.calls, d.traps, d.stats.Exits, d.stats.Dead)
 	if d.modules < 20 || d.calls < 500 || d.traps < 50 {
 		t.Error("too little was compared")
+	}
+}
+
+// TestOperandsCalled calls what has jump tables of bytes, constants and loads as operands.
+func TestOperandsCalled(t *testing.T) {
+	d := newDiffer(t)
+	for seed := range uint64(20) {
+		d.run("operands", relayout.OperandsModule(), seed)
+	}
+	if d.calls < 20*7*12 {
+		t.Errorf("%d calls", d.calls)
 	}
 }

@@ -3,8 +3,9 @@ package relayout
 import "encoding/binary"
 
 // fuseSums lets one lea compute what a copy and the addition to it compute, where nobody reads
-// the addition's flags. Most are addresses whose bounds are checked. It is called with the
-// liveness of removeDead, and returns how many there were.
+// the addition's flags, and one extension what a copy and the conjunction with 255 do. Most are
+// addresses whose bounds are checked. It is called with the liveness of removeDead, and returns
+// how many there were.
 func (f *function) fuseSums() (fused int) {
 	for k := range f.blocks {
 		b := &f.blocks[k]
@@ -19,9 +20,13 @@ func (f *function) fuseSums() (fused int) {
 			if n == b.begin || after&flags != 0 {
 				continue
 			}
-			if lea, ok := sumOf(&f.insts[n-1], i); ok && !f.insts[n-1].gone {
-				lea.size = uint8(len(lea.append(f.laid.code[:0])))
-				*i = lea
+			one, ok := sumOf(&f.insts[n-1], i)
+			if !ok {
+				one, ok = byteOf(&f.insts[n-1], i)
+			}
+			if ok && !f.insts[n-1].gone {
+				one.size = uint8(len(one.append(f.laid.code[:0])))
+				*i = one
 				live = after&^i.kills | i.reads
 				n--
 				f.insts[n].gone = true
@@ -48,6 +53,14 @@ func sumOf(move, add *inst) (lea inst, ok bool) {
 	return lea, true
 }
 
+// byteOf returns the extension for a copy and the conjunction of it with 255.
+func byteOf(move, and *inst) (extend inst, ok bool) {
+	to, from, ok := move.moves()
+	ok = ok && and.makesByte() == to && and.op == opImm32 && to != from && (bit(to)|bit(from))&frame == 0
+	return inst{at: and.at, made: true, op: opZeroByte, reg: to, rm: from, base: none, idx: none,
+		reads: bit(from), writes: bit(to), kills: bit(to)}, ok
+}
+
 // addend returns the register or the number that an instruction adds to its register rm.
 func addend(i *inst) (idx reg, disp int32, ok bool) {
 	const sub = 5
@@ -63,32 +76,34 @@ func addend(i *inst) (idx reg, disp int32, ok bool) {
 	return none, 0, false
 }
 
-// append appends a lea or test that was made here.
+// append appends an instruction that was made here: of general registers, without a prefix.
 func (i *inst) append(b []byte) []byte {
-	if i.op == opTest || i.op == opTestImm {
-		b = append(b, 0x40|byte(i.rm>>3), byte(i.op), 0xC0|byte(i.rm&7))
-		at := len(b) - 3
-		if i.wide {
-			b[at] |= 8
-		}
-		if i.op == opTestImm {
-			return binary.LittleEndian.AppendUint32(b, uint32(i.imm))
-		}
-		b[at] |= byte(i.reg>>3) << 2
-		b[at+2] |= byte(i.reg&7) << 3
-		return b
+	field, rm, idx := reg(i.digit), i.rm, rsp
+	if i.reg != none {
+		field = i.reg
 	}
-	if i.idx == none {
-		return appendMem(b, i.wide, opLea, i.reg, i.base, i.disp)
+	if i.mem() {
+		rm = i.base
 	}
-	rex := byte(0x40) | byte(i.reg>>3)<<2 | byte(i.idx>>3)<<1 | byte(i.base>>3)
+	if i.idx != none {
+		idx = i.idx
+	}
+	rex := byte(field>>3)<<2 | byte(idx>>3)<<1 | byte(rm>>3)
 	if i.wide {
 		rex |= 8
 	}
-	b = append(b, rex, opLea, byte(i.reg&7)<<3|byte(rsp), byte(i.idx&7)<<3|byte(i.base&7))
-	if i.base&7 == rbp { // without a displacement it would be none
-		b[len(b)-2] |= 0x40
-		b = append(b, 0)
+	if rex != 0 || i.op == opZeroByte { // of spl and so on
+		b = append(b, rex|0x40)
+	}
+	if i.op >= 0x0F00 {
+		b = append(b, 0x0F)
+	}
+	b = i.appendOperands(append(b, byte(i.op)), field, rm, idx)
+	switch i.op {
+	case opImm8:
+		return append(b, byte(i.imm))
+	case opImm32, opTestImm, opStoreImm:
+		return binary.LittleEndian.AppendUint32(b, uint32(i.imm))
 	}
 	return b
 }

@@ -67,7 +67,7 @@ func TestTests(t *testing.T) {
 	done := 0
 	for _, and := range ands {
 		to := and.result()
-		test := inst{op: opTest, wide: and.wide, rm: to, reg: to}
+		test := inst{op: opTest, wide: and.wide, rm: to, reg: to, base: none, idx: none}
 		before := e.random(r, &and)
 		e.load(and.enc)
 		one := e.run(before)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"testing"
 )
 
 // validator compares a function's new code with its old: it walks through both at
@@ -24,6 +23,8 @@ type validator struct {
 	entry entries
 	at    map[[2]int32]equal
 	work  [][2]int32
+
+	spared *clamp // of the jump table whose entry the new code has just added by the byte
 }
 
 // equal is what is known before a pair of instructions.
@@ -31,9 +32,11 @@ type equal struct {
 	regs     set // that have equal values, and the flags
 	old, new state
 	truths
-	values values        // of the old code
-	sums   [none]address // what a register of the old code has
-	copied *inst         // in the old code, the copy that is missing in the new
+	indexes
+	values values      // of the old code
+	sums   [none]sums  // what a register of the old code has
+	loads  [none]loads // where what a register of the old code has is loaded from
+	copied *inst       // in the old code, the copy that is missing in the new
 }
 
 // validate returns how the new code of f, the function at begin, differs from the old.
@@ -115,12 +118,17 @@ func (v *validator) push(o, n int32, e equal) {
 		e.old, e.new = known.old.meet(e.old), known.new.meet(e.new)
 		e.values = known.values.meet(e.values)
 		for r := range e.sums {
-			e.sums[r] = e.sums[r].meet(known.sums[r])
+			for k, s := range known.sums[r] {
+				e.sums[r][k] = e.sums[r][k].meet(s)
+			}
+			for k, s := range known.loads[r] {
+				e.loads[r][k] = e.loads[r][k].meet(s)
+			}
 		}
 		if e.copied != known.copied {
 			e.copied = nil
 		}
-		e.truths = e.truths.meet(known.truths)
+		e.truths, e.indexes = e.truths.meet(known.truths), e.indexes.meet(known.indexes)
 		if e == known {
 			return
 		}
@@ -193,6 +201,8 @@ func (v *validator) walk(o, n int32, e equal) error {
 			return nil
 		case v.was[n] != a.at && a.kind == branch: // both ways lead to the same
 			v.push(a.target, n, e)
+		case v.was[n] != a.at && a.restoresStack() && e.old.sp == entrySP:
+			e.old.step(a)
 		case v.was[n] != a.at:
 			if !missable(a) {
 				return fmt.Errorf("% x at %d is missing before %d", v.old.code[a.at:a.end()], a.at, b.at)
@@ -216,15 +226,18 @@ func (v *validator) isCode(at int32) bool {
 // missable reports whether an instruction may be missing, if what it writes is not
 // read. What writes only xmm registers may not: they are not followed.
 func missable(i *inst) bool {
-	return i.kind == plain && i.writes != 0 && !i.stores && i.writes&frame == 0 && (!i.mem() || i.op == opLea || i.base == rsp) && i.op != 0xF7
+	return i.kind == plain && i.writes != 0 && !i.stores && i.writes&frame == 0 && (!i.mem() || i.op == opLea || i.op == opLoad || i.base == rsp) && i.op != 0xF7
 }
 
 // match compares an old instruction with what it is now, and executes both.
 func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err error) {
-	if e.sum(a, b) && bytes.Equal(v.laid.code[b.at:b.end()], b.append(nil)) || e.test(a, b) {
+	made := bytes.Equal(v.laid.code[b.at:b.end()], b.append(nil))
+	if made && (e.sum(a, b) || e.loaded(a, b)) || e.test(a, b) {
 		return false, nil
 	}
 	reads, was, is := a.reads, v.old.code[a.at:a.end()], v.laid.code[b.at:b.end()]
+	spared := v.spared
+	v.spared = nil
 	switch a.kind {
 	case call, tail:
 		reads = v.entry(a.target)
@@ -256,10 +269,16 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	now := *a // as it should be in the new code
 	was, cond, want, sure := e.conditions(a, b, was, &reads)
 	if _, ok := a.condition(); ok {
-		now.setCondition(cond)
+		now.withCondition(cond)
 	}
-	if spared := a.reads &^ reads; e.renamed(&now, b) {
-		reads, is = b.reads&^spared, was
+	if known := a.reads &^ reads; e.renamed(&now, b) {
+		reads, is = b.reads&^known, was
+	} else if a.kind == plain && o+1 < int32(len(v.old.insts)) && e.entry(a, b, &v.old.insts[o+1]) {
+		reads, is = bit(a.reg), was
+		c := e.clamp
+		v.spared = &c
+	} else if r, ok := e.constant(a, b, made); ok {
+		reads, is = r, was
 	} else if r, ok := e.folded(a, b); ok {
 		reads, is = r, was
 	}
@@ -292,10 +311,20 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 			}
 			l = &v.code[v.index[l.at]-1]
 		}
-		at := l.end() + l.disp
-		for k, to := range v.old.tables[a.target] {
-			d := int32(binary.LittleEndian.Uint64(v.laid.code[at+int32(k)*tableEntry:]))
-			if err := v.follow(to, at+d, *e); err != nil {
+		at, targets := l.end()+l.disp, v.old.tables[a.target]
+		if spared != nil {
+			now := make([]int32, byteTable)
+			for k := range now {
+				now[k] = targets[spared.entry(k)]
+			}
+			targets = now
+		}
+		for k, to := range targets {
+			d := int64(binary.LittleEndian.Uint64(v.laid.code[at+int32(k)*tableEntry:]))
+			if d != int64(int32(d)) {
+				return true, fmt.Errorf("entry %d of a table leads to %d", k, d)
+			}
+			if err := v.follow(to, at+int32(d), *e); err != nil {
 				return true, err
 			}
 		}
@@ -329,101 +358,15 @@ func (e *equal) conditions(a, b *inst, was []byte, reads *set) (code []byte, con
 		if cond = want; a.op&^15 == opSet {
 			cond = uint8(b.op & 15)
 		}
-		was = a.appendCondition(nil, was)
+		was = slices.Clone(was)
 		was[bytes.IndexByte(was[:2], 0x0F)+1] = byte(a.op&^15) | cond
 	}
 	return was, cond, want, sure
 }
 
-// Validate lays out a file of wazero's, and compares each function with the old one.
-// It returns how many functions and exits there are.
-func Validate(t *testing.T, name string, file []byte) (functions, exits int) {
-	t.Helper()
-	_, code, offsets := parts(t, file)
-	if len(offsets) == 0 {
-		return 0, 0
+// withCondition sets the condition, whatever the encoding.
+func (i *inst) withCondition(cond uint8) {
+	if i.cond = cond; i.kind == plain {
+		i.op = i.op&^15 | uint16(cond)
 	}
-	m := newModule(code, offsets, nil)
-	err := m.each(func(f *function, n int) error { return m.findEntry(f, n) })
-	if err == nil {
-		err = m.each(func(f *function, n int) error {
-			if err := m.layFunction(f, n); err != nil || m.stats[n].Kept > 0 {
-				return fmt.Errorf("function %d is kept: %w", n, err)
-			}
-			begin, end := m.bounds(n)
-			if err := validate(f, code, begin, end, m.entry); err != nil {
-				return fmt.Errorf("function %d: %w", n, err)
-			}
-			return nil
-		})
-	}
-	if err != nil {
-		t.Errorf("%s: %v", name, err)
-	}
-	for _, s := range m.stats {
-		exits += s.Exits
-	}
-	return len(offsets), exits
-}
-
-// Compiled is the file that wazero writes for a module.
-var Compiled = compiled
-
-// TestValidator changes each byte of the new code: the validator must find it, but in
-// padding and where the module's own distances are filled in later.
-func TestValidator(t *testing.T) {
-	_, code, offsets := parts(t, compiled(t, wasm()))
-	m := newModule(code, offsets, nil)
-	m.entries = slices.Repeat([]set{arguments}, len(offsets))
-	var f function
-	tried := 0
-	for n := range offsets {
-		begin, end := m.bounds(n)
-		if err := m.layFunction(&f, n); err != nil {
-			t.Fatal(err)
-		}
-		if err := validate(&f, code, begin, end, m.entry); err != nil {
-			t.Fatal(err)
-		}
-		for k, b := range f.laid.code {
-			filled := func(x fixup) bool { return int(x.at) <= k && k < int(x.at)+4 }
-			if slices.ContainsFunc(f.laid.calls, filled) || slices.ContainsFunc(f.laid.exits, filled) {
-				continue
-			}
-			for bit := range 8 {
-				tried++
-				f.laid.code[k] = b ^ 1<<bit
-				if err := tryValidate(&f, code, begin, end, m.entry); err == nil && !isPadding(&f, k) {
-					t.Errorf("function %d, byte %d: % x to %x is not found", n, k, b, f.laid.code[k])
-				}
-			}
-			f.laid.code[k] = b
-		}
-	}
-	if tried < 1000 || m.stats[2].Conditions < 3 {
-		t.Errorf("%d changes, %d conditions", tried, m.stats[2].Conditions)
-	}
-}
-
-// tryValidate is validate for code that need not be any.
-func tryValidate(f *function, code []byte, begin, end int32, entry entries) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return validate(f, code, begin, end, entry)
-}
-
-// isPadding reports whether a byte is in the zeros before a table or constants.
-func isPadding(f *function, k int) bool {
-	at, stubs := f.place()
-	_ = at
-	end := stubs[len(f.stubs)] + int32(len(appendGrowth(nil, f.frame))) + 5
-	tables, constants := f.dataAt(end)
-	first := constants
-	if len(tables) > 0 {
-		first = tables[0]
-	}
-	return int32(k) >= end && int32(k) < first
 }

@@ -5,6 +5,7 @@ package relayout
 // address is a sum, if known, of what registers of the new code have.
 type address struct {
 	known, of2 bool // of two registers
+	wide       bool // of a load
 	base, idx  set  // each has it
 	scale      uint8
 	disp       int32
@@ -17,6 +18,13 @@ func (s address) meet(t address) address {
 		return address{}
 	}
 	return s
+}
+
+// sums are the sums that a register has: one of registers, and one with the numbers that some have.
+type sums [2]address
+
+func (e *equal) addressOf(lea *inst) address {
+	return address{known: true, of2: lea.idx != none, base: e.having(lea.base), idx: e.having(lea.idx), scale: lea.scale, disp: lea.disp}
 }
 
 // having returns the registers of the new code that have the value of one of the old code.
@@ -98,11 +106,19 @@ func (e *equal) renamed(a, b *inst) bool {
 // folded reports whether an instruction of the new code is the old one but has a sum in place of
 // the register that has it, and returns what else it reads.
 func (e *equal) folded(a, b *inst) (reads set, ok bool) {
-	if a.base >= none || a.idx != none || !e.sums[a.base].known {
+	if a.base >= none || a.idx != none {
 		return 0, false
 	}
-	s := e.sums[a.base]
-	if b.base >= none || !s.base.has(b.base) || b.idx < none && !s.idx.has(b.idx) || (b.idx != none) != s.of2 {
+	for _, s := range e.sums[a.base] {
+		if reads, ok = e.foldedSum(a, b, s); ok {
+			break
+		}
+	}
+	return reads, ok
+}
+
+func (e *equal) foldedSum(a, b *inst, s address) (reads set, ok bool) {
+	if !s.known || b.base >= none || !s.base.has(b.base) || b.idx < none && !s.idx.has(b.idx) || (b.idx != none) != s.of2 {
 		return 0, false
 	}
 	sum := *a
@@ -125,16 +141,27 @@ func (e *equal) miss(i *inst) {
 	if c := e.copied; c != nil && !ok {
 		lea, ok = sumOf(c, i)
 	}
-	sum := address{true, lea.idx != none, e.having(lea.base), e.having(lea.idx), lea.scale, lea.disp}
+	sums := sums{e.addressOf(&lea)}
+	if lea.base, lea.idx, lea.scale, lea.disp, _ = e.plain(&lea); ok {
+		sums[1] = e.addressOf(&lea)
+	}
+	before, from := *e, e.loadedFrom(i)
+	having := func(r reg) set { return before.having(r) }
 	if to, from, ok := e.values.copied(i); !ok || e.values.same[to] != e.values.same[from] { // else it has the value
 		e.regs &^= i.writes
 	}
 	if equal {
 		e.regs |= flags
 	}
-	e.step(i)
+	e.indexes.miss(i, having)
+	e.values.step(i)
+	e.old.step(i)
+	e.forget(i)
+	if i.op == opLoad && i.mem() && i.prefix == 0 {
+		e.loads[i.reg] = from
+	}
 	if ok && lea.wide {
-		e.sums[lea.reg] = sum
+		e.sums[lea.reg] = sums
 	}
 	if (i.op == opStore || i.op == opLoad) && !i.mem() && i.prefix == 0 && i.reads&i.writes == 0 {
 		e.copied = i
@@ -143,6 +170,7 @@ func (e *equal) miss(i *inst) {
 
 // step executes an instruction of the old code.
 func (e *equal) step(i *inst) {
+	e.indexes.step(i, false)
 	e.values.step(i)
 	e.old.step(i)
 	e.forget(i)
@@ -150,18 +178,29 @@ func (e *equal) step(i *inst) {
 
 // stepNew executes an instruction of the new code.
 func (e *equal) stepNew(i *inst) {
+	e.indexes.stepNew(i)
 	e.new.step(i)
 	for r := range e.sums {
-		e.sums[r].base &^= i.writes
-		e.sums[r].idx &^= i.writes
+		for k := range e.sums[r] {
+			e.sums[r][k].base &^= i.writes
+			e.sums[r][k].idx &^= i.writes
+		}
+		for k := range e.loads[r] {
+			e.loads[r][k].base &^= i.writes
+			e.loads[r][k].idx &^= i.writes
+		}
 	}
 }
 
 // forget forgets what was of registers that the old code changes.
 func (e *equal) forget(i *inst) {
+	if i.changesMemory() {
+		e.loads = [none]loads{}
+	}
 	for r := range none {
 		if i.writes.has(r) || i.kind == call || i.kind == callAddress {
-			e.sums[r] = address{}
+			e.sums[r] = sums{}
+			e.loads[r] = loads{}
 		}
 	}
 	if c := e.copied; c != nil && (i.writes&(c.reads|c.writes) != 0 || i.kind == call || i.kind == callAddress) {
@@ -173,6 +212,15 @@ func (e *equal) forget(i *inst) {
 // missing, and executes both.
 func (e *equal) sum(a, b *inst) bool {
 	c := e.copied
+	if c != nil && b.op == opZeroByte && a.op == opImm32 && a.digit == 4 && a.imm == 255 && a.kind == plain && a.prefix == 0 && !a.mem() && !b.mem() &&
+		bit(b.reg) == c.writes && bit(a.rm) == c.writes && e.values.isSame(b.rm, c.reads) && e.regs.has(b.rm) {
+		e.regs = e.regs&^flags | b.writes
+		e.truths.write(b.writes, b.writes)
+		e.not0 = truth{}
+		e.step(a)
+		e.stepNew(b)
+		return true
+	}
 	if c == nil || b.op != opLea || b.idx != none && (b.scale != 0 || b.disp != 0) || bit(b.reg) != c.writes || bit(a.rm) != c.writes ||
 		!e.values.isSame(b.base, c.reads) || a.kind != plain || a.prefix != 0 || b.wide != a.wide || a.wide && !c.wide ||
 		(bit(b.base)|bit(b.idx))&^e.regs != 0 || (b.writes|b.reads)&frame != 0 {
@@ -181,6 +229,10 @@ func (e *equal) sum(a, b *inst) bool {
 	switch {
 	case a.mem():
 		return false
+	case a.op == opAdd && b.idx == none:
+		if !e.known.has(a.reg) || e.consts[a.reg] < 0 || e.consts[a.reg] != b.disp || a.reg == b.reg {
+			return false
+		}
 	case a.op == opAdd:
 		if !e.values.isSame(b.idx, bit(a.reg)) || a.reg == b.reg {
 			return false
