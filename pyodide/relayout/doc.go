@@ -17,7 +17,7 @@
 //     is 0 already;
 //   - memory operands have the sums that are only for them, and what a logical
 //     operation has computed is not tested again;
-//   - instructions have the constants and the loads that are only for them as operands;
+//   - instructions have constants as operands;
 //   - a byte is the index of a jump table without the clamp to its length;
 //   - what grows the stack is behind the function;
 //   - branches have two bytes where they can, and lead where the jump at their

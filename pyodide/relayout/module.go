@@ -157,7 +157,6 @@ func (m *module) layFunction(f *function, n int) error {
 	f.foldConstants()
 	s.Sums = f.fuseSums()
 	f.foldSums()
-	f.foldLoads()
 	f.spareClamps()
 	f.compact()
 	f.simplify()

@@ -51,13 +51,13 @@ func TestSpec(t *testing.T) {
 	}
 }
 
-// TestOperandsCalled calls what has jump tables of bytes, constants and loads as operands.
+// TestOperandsCalled calls what has jump tables of bytes and constants as operands.
 func TestOperandsCalled(t *testing.T) {
 	d := newDiffer(t)
 	for seed := range uint64(20) {
 		d.run("operands", relayout.OperandsModule(), seed)
 	}
-	if d.calls < 20*7*12 {
+	if d.calls < 20*6*12 {
 		t.Errorf("%d calls", d.calls)
 	}
 }

@@ -33,10 +33,9 @@ type equal struct {
 	old, new state
 	truths
 	indexes
-	values values      // of the old code
-	sums   [none]sums  // what a register of the old code has
-	loads  [none]loads // where what a register of the old code has is loaded from
-	copied *inst       // in the old code, the copy that is missing in the new
+	values values     // of the old code
+	sums   [none]sums // what a register of the old code has
+	copied *inst      // in the old code, the copy that is missing in the new
 }
 
 // validate returns how the new code of f, the function at begin, differs from the old.
@@ -120,9 +119,6 @@ func (v *validator) push(o, n int32, e equal) {
 		for r := range e.sums {
 			for k, s := range known.sums[r] {
 				e.sums[r][k] = e.sums[r][k].meet(s)
-			}
-			for k, s := range known.loads[r] {
-				e.loads[r][k] = e.loads[r][k].meet(s)
 			}
 		}
 		if e.copied != known.copied {
@@ -232,7 +228,7 @@ func missable(i *inst) bool {
 // match compares an old instruction with what it is now, and executes both.
 func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err error) {
 	made := bytes.Equal(v.laid.code[b.at:b.end()], b.append(nil))
-	if made && (e.sum(a, b) || e.loaded(a, b)) || e.test(a, b) {
+	if made && e.sum(a, b) || e.test(a, b) {
 		return false, nil
 	}
 	reads, was, is := a.reads, v.old.code[a.at:a.end()], v.laid.code[b.at:b.end()]

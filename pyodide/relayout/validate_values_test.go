@@ -5,7 +5,6 @@ package relayout
 // address is a sum, if known, of what registers of the new code have.
 type address struct {
 	known, of2 bool // of two registers
-	wide       bool // of a load
 	base, idx  set  // each has it
 	scale      uint8
 	disp       int32
@@ -145,7 +144,7 @@ func (e *equal) miss(i *inst) {
 	if lea.base, lea.idx, lea.scale, lea.disp, _ = e.plain(&lea); ok {
 		sums[1] = e.addressOf(&lea)
 	}
-	before, from := *e, e.loadedFrom(i)
+	before := *e
 	having := func(r reg) set { return before.having(r) }
 	if to, from, ok := e.values.copied(i); !ok || e.values.same[to] != e.values.same[from] { // else it has the value
 		e.regs &^= i.writes
@@ -157,9 +156,6 @@ func (e *equal) miss(i *inst) {
 	e.values.step(i)
 	e.old.step(i)
 	e.forget(i)
-	if i.op == opLoad && i.mem() && i.prefix == 0 {
-		e.loads[i.reg] = from
-	}
 	if ok && lea.wide {
 		e.sums[lea.reg] = sums
 	}
@@ -185,22 +181,14 @@ func (e *equal) stepNew(i *inst) {
 			e.sums[r][k].base &^= i.writes
 			e.sums[r][k].idx &^= i.writes
 		}
-		for k := range e.loads[r] {
-			e.loads[r][k].base &^= i.writes
-			e.loads[r][k].idx &^= i.writes
-		}
 	}
 }
 
 // forget forgets what was of registers that the old code changes.
 func (e *equal) forget(i *inst) {
-	if i.changesMemory() {
-		e.loads = [none]loads{}
-	}
 	for r := range none {
 		if i.writes.has(r) || i.kind == call || i.kind == callAddress {
 			e.sums[r] = sums{}
-			e.loads[r] = loads{}
 		}
 	}
 	if c := e.copied; c != nil && (i.writes&(c.reads|c.writes) != 0 || i.kind == call || i.kind == callAddress) {
