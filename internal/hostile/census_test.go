@@ -195,7 +195,7 @@ func (s *server) watchMemory() func() int64 {
 // ahead is how many processes of Deno a server keeps ready for programs to
 // come. Each waits in a directory of its own, which has nothing in it but the pipe
 // for its report, and its copies of the compiled code of packages.
-const ahead = 4
+const ahead = 8
 
 var (
 	waitingReport = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/r[0-9]+/report$`)
