@@ -247,5 +247,5 @@ func (f *function) setCondition(i *inst, cond uint8) {
 		return
 	}
 	i.op = i.op&^15 | uint16(cond)
-	i.now = uint8(len(i.encode(f.laid.code[:0], f.code[i.at:i.end()])))
+	f.measure(i)
 }

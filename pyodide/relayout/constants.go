@@ -76,8 +76,8 @@ func (f *function) foldConstants() {
 			if c.known&i.reads != 0 && i.kind == plain {
 				changed = c.address(f, i) || changed
 				if now, ok := c.operand(i); ok {
-					now.size = uint8(len(now.append(f.laid.code[:0])))
 					*i, changed = now, true
+					f.measure(i)
 				}
 			}
 			c = next
@@ -127,11 +127,7 @@ func (c *constants) address(f *function, i *inst) bool {
 		i.reads |= bit(i.reg)
 	}
 	i.base, i.idx, i.scale, i.disp = base, idx, scale, disp
-	if i.made {
-		i.size = uint8(len(i.append(f.laid.code[:0])))
-	} else {
-		i.now = uint8(len(i.encode(f.laid.code[:0], f.code[i.at:i.end()])))
-	}
+	f.measure(i)
 	return true
 }
 

@@ -135,6 +135,15 @@ func target(n int32, at, stubs []int32) int32 {
 	return at[n]
 }
 
+// measure notes how long an instruction is that was made or changed.
+func (f *function) measure(i *inst) {
+	if i.made {
+		i.size = uint8(len(i.append(f.laid.code[:0])))
+		return
+	}
+	i.now = uint8(len(i.encode(f.laid.code[:0], f.code[i.at:i.end()])))
+}
+
 // size returns how long an instruction is in the new code.
 func (f *function) size(n int) int32 {
 	i := &f.insts[n]

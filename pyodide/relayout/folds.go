@@ -23,7 +23,7 @@ func (f *function) fuseTests() {
 				continue
 			}
 			if t, ok := testOf(move, and); ok {
-				t.size = uint8(len(t.append(f.laid.code[:0])))
+				f.measure(&t)
 				*and, move.gone, test.gone = t, true, true
 				live = after&^flags | t.reads
 				n -= 2
@@ -63,7 +63,7 @@ func (f *function) foldSums() {
 				for _, i := range users[:count] {
 					i.base, i.idx, i.scale, i.disp = lea.base, lea.idx, lea.scale, i.disp+lea.disp
 					i.reads = i.reads&^bit(lea.reg) | lea.reads
-					i.now = uint8(len(i.encode(f.laid.code[:0], f.code[i.at:i.end()])))
+					f.measure(i)
 				}
 				lea.gone = true
 			}

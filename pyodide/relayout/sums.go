@@ -25,7 +25,7 @@ func (f *function) fuseSums() (fused int) {
 				one, ok = byteOf(&f.insts[n-1], i)
 			}
 			if ok && !f.insts[n-1].gone {
-				one.size = uint8(len(one.append(f.laid.code[:0])))
+				f.measure(&one)
 				*i = one
 				live = after&^i.kills | i.reads
 				n--

@@ -54,7 +54,7 @@ func (f *function) spareClamp(block []inst, live set) {
 	if from != index {
 		add.idx = from
 		add.reads = add.reads&^bit(index) | bit(from)
-		add.now = uint8(len(add.encode(f.laid.code[:0], f.code[add.at:add.end()])))
+		f.measure(add)
 	}
 	was, now := f.tables[block[last].target], make([]int32, byteTable)
 	for n := range now {

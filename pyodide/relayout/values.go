@@ -156,6 +156,6 @@ func (f *function) readOldest(i *inst, v *values) {
 	}
 	if i.now > 0 {
 		i.reads |= bit(i.base) | bit(i.idx) | (bit(i.reg)|bit(i.rm))&^i.writes
-		i.now = uint8(len(i.encode(f.laid.code[:0], f.code[i.at:i.end()])))
+		f.measure(i)
 	}
 }
