@@ -61,10 +61,10 @@ func (w *Saving) grow(size int64) (err error) {
 	if w.file != nil {
 		return nil
 	}
-	if w.small == nil {
-		w.small = smallBuffers.Get().(*[MaxSmall]byte)[:0]
-	}
 	if w.s.SaveSmall != nil && size <= MaxSmall {
+		if w.small == nil {
+			w.small = smallBuffers.Get().(*[MaxSmall]byte)[:0]
+		}
 		if have := int64(len(w.small)); size > have {
 			w.small = w.small[:size]
 			clear(w.small[have:])
