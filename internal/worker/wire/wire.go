@@ -231,9 +231,9 @@ func (c *Conn) write(kind, method uint8, id uint32, file *os.File, body ...[]byt
 	for _, part := range body {
 		length += len(part)
 	}
-	room := headerSize + length
-	if length >= apart && file == nil {
-		room = headerSize
+	copied, room := file != nil || length < apart, headerSize
+	if copied {
+		room += length
 	}
 	frame := make([]byte, headerSize, room)
 	binary.LittleEndian.PutUint32(frame, uint32(length))
@@ -245,14 +245,14 @@ func (c *Conn) write(kind, method uint8, id uint32, file *os.File, body ...[]byt
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	var err error
-	if length >= apart && file == nil {
-		parts := append(net.Buffers{frame}, body...)
-		_, err = parts.WriteTo(c.sock.c)
-	} else {
+	if copied {
 		for _, part := range body {
 			frame = append(frame, part...)
 		}
 		err = c.sock.write(frame, file)
+	} else {
+		parts := append(net.Buffers{frame}, body...)
+		_, err = parts.WriteTo(c.sock.c)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrClosed, err)
