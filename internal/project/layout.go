@@ -17,7 +17,7 @@ const (
 	maxCopied      = 5000     // entries
 	maxCopiedBytes = 64 << 20 // of all files
 	maxInPlace     = 1000     // links
-	maxUnseen      = 200_000  // entries of what is read in place
+	maxLooked      = 200_000  // entries that are read for a list, and of what is read in place
 )
 
 // Layout is how a process of the host finds a project in a directory of its own: as copies, and
@@ -28,6 +28,7 @@ type Layout struct {
 	links   []string // files and directories that are read in place
 	made    []string // directories that have such links
 	omitted []string // what is not there
+	looked  int      // entries of directories that are read in place
 	Note    string   // says what is read in place, a sentence; "" if nothing is
 }
 
@@ -62,7 +63,9 @@ func NewLayout(v *View) *Layout {
 		}
 	}
 	for _, dir := range rest {
-		l.inPlace(dir)
+		if l.inPlace(dir) {
+			l.links = append(l.links, dir)
+		}
 	}
 	if len(l.omitted) > 0 {
 		l.Note = "The project has too many files: the program does not see " + l.omitted[0] + "; --allow-read shows it the original."
@@ -96,28 +99,34 @@ func (l *Layout) Grants() (read []string) {
 	return read
 }
 
-// inPlace has a directory read in place: by a link, or by one for each entry where it has
-// something that the view does not show. What has too much for that is left out.
-func (l *Layout) inPlace(dir string) {
-	unseen, all := l.view.Unseen(dir, maxUnseen)
-	if all && len(unseen) == 0 && dir != "." {
-		l.links = append(l.links, dir)
-		return
-	}
-	list, err := l.view.ReadDir(dir)
-	if err != nil || len(list)+len(l.links) > maxInPlace {
+// inPlace has a directory read in place and returns true if a link to it is enough. Where it has
+// something that the view does not show, it gets a link for each entry; and where that is too
+// much, it is left out. Each directory is read once.
+func (l *Layout) inPlace(dir string) (whole bool) {
+	made, links, omitted := len(l.made), len(l.links), len(l.omitted)
+	list, hidden, err := l.view.readDir(dir)
+	l.looked += len(list) + hidden
+	if err != nil || l.looked > maxLooked {
 		l.omitted = append(l.omitted, dir)
-		return
+		return false
 	}
 	l.made = append(l.made, dir)
+	whole = dir != "." && hidden == 0
 	for _, e := range list {
-		switch at := path.Join(dir, e.Name()); {
-		case e.IsDir():
-			l.inPlace(at)
-		case e.Type().IsRegular():
+		at := path.Join(dir, e.Name())
+		if e.IsDir() && !l.inPlace(at) {
+			whole = false
+		} else if e.IsDir() || e.Type().IsRegular() {
 			l.links = append(l.links, at)
 		}
 	}
+	switch {
+	case whole:
+		l.made, l.links = l.made[:made], l.links[:links]
+	case len(l.links) > maxInPlace:
+		l.made, l.links, l.omitted = l.made[:made], l.links[:links], append(l.omitted[:omitted], dir)
+	}
+	return whole
 }
 
 // stamp is how a file was when it was put into a working directory.

@@ -34,6 +34,9 @@ func TestLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := NewLayout(view(t, dir))
+	if all := 3*maxCopied + 6; l.looked > all { // no directory is read for each of those above it, too
+		t.Errorf("looked at %d entries of at most %d", l.looked, all)
+	}
 	root, err := os.OpenRoot(work)
 	if err != nil {
 		t.Fatal(err)

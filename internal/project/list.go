@@ -5,6 +5,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Entry is a directory, a file or a link of a list.
@@ -16,16 +20,21 @@ type Entry struct {
 
 // List returns the entries of the directory, a directory before its entries and what is high
 // before what is deep, max at most and whole directories only. Rest are the directories whose
-// entries are not among them.
+// entries are not among them. It looks at some maxLooked.
 func (v *View) List(max int) (list []Entry, rest []string) {
-	queue := []string{"."}
+	queue, looked := []string{"."}, 0
 	for len(queue) > 0 {
 		dir := queue[0]
 		queue = queue[1:]
-		entries, err := v.ReadDir(dir)
+		if looked > maxLooked {
+			rest = append(rest, dir)
+			continue
+		}
+		entries, hidden, err := v.readDir(dir)
 		if err != nil {
 			continue // nobody sees it
 		}
+		looked += len(entries) + hidden
 		if len(list)+len(entries) > max {
 			rest = append(rest, dir)
 			continue
@@ -48,27 +57,67 @@ func (v *View) List(max int) (list []Entry, rest []string) {
 	return list, rest
 }
 
-// Unseen returns what a directory of the view has on the host that it does not show, and
-// whether that is all: it looks at max entries.
-func (v *View) Unseen(dir string, max int) (names []string, all bool) {
-	err := fs.WalkDir(v.root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
-		if max--; max < 0 {
-			return fs.SkipAll
-		}
-		if err != nil {
-			return nil
-		}
-		if v.Shows(name, d.IsDir()) {
-			return nil
-		}
-		names = append(names, name)
-		if d.IsDir() {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	return names, err == nil && max >= 0
+// ReadDir implements [fs.ReadDirFS].
+func (v *View) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, _, err := v.readDir(name)
+	return list, err
 }
+
+// readDir is ReadDir and returns how many entries of the directory the rules hide.
+func (v *View) readDir(name string) (list []fs.DirEntry, hidden int, err error) {
+	if _, err := v.Lstat(name); err != nil {
+		return nil, 0, err
+	}
+	dir, err := v.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, 0, err
+	}
+	defer dir.Close()
+	all, err := readEntries(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	list = make([]fs.DirEntry, 0, len(all))
+	for _, e := range all {
+		at := path.Join(name, e.Name())
+		switch typ := e.Type(); {
+		case !fs.ValidPath(at) || !v.showsEntry(at, e.Name(), e.IsDir()):
+			hidden++
+			continue
+		case typ == fs.ModeSymlink:
+			if _, err := v.link(at); err != nil {
+				continue
+			}
+		case !typ.IsRegular() && !e.IsDir():
+			continue
+		}
+		list = append(list, entry{e, v, at})
+	}
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return list, hidden, nil
+}
+
+// readEntries is dir.ReadDir(-1) without what that does for a file that was opened by an [os.Root]:
+// it asks the host for the size and time of each entry, three quarters of the time.
+func readEntries(dir *os.File) ([]fs.DirEntry, error) {
+	fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	same := os.NewFile(uintptr(fd), dir.Name())
+	defer same.Close()
+	return same.ReadDir(-1)
+}
+
+// entry is an entry of a directory.
+type entry struct {
+	fs.DirEntry
+	view *View
+	name string
+}
+
+// Info implements [fs.DirEntry].
+func (e entry) Info() (fs.FileInfo, error) { return e.view.root.Lstat(filepath.FromSlash(e.name)) }
 
 // OpenFile opens a regular file for reading, and follows no link in the last element.
 func (v *View) OpenFile(name string) (*os.File, error) {

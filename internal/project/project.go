@@ -341,49 +341,6 @@ func (v *View) ReadFile(name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// ReadDir implements [fs.ReadDirFS].
-func (v *View) ReadDir(name string) ([]fs.DirEntry, error) {
-	if _, err := v.Lstat(name); err != nil {
-		return nil, err
-	}
-	dir, err := v.root.Open(filepath.FromSlash(name))
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	all, err := dir.ReadDir(-1)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]fs.DirEntry, 0, len(all))
-	for _, e := range all {
-		at := path.Join(name, e.Name())
-		switch typ := e.Type(); {
-		case !fs.ValidPath(at) || !v.showsEntry(at, e.Name(), e.IsDir()):
-			continue
-		case typ == fs.ModeSymlink:
-			if _, err := v.link(at); err != nil {
-				continue
-			}
-		case !typ.IsRegular() && !e.IsDir():
-			continue
-		}
-		list = append(list, entry{e, v, at})
-	}
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return list, nil
-}
-
-// entry is an entry of a directory.
-type entry struct {
-	fs.DirEntry
-	view *View
-	name string
-}
-
-// Info implements [fs.DirEntry].
-func (e entry) Info() (fs.FileInfo, error) { return e.view.root.Lstat(filepath.FromSlash(e.name)) }
-
 // file is an open file that must not change.
 type file struct {
 	*os.File
