@@ -8,6 +8,7 @@ import (
 const (
 	helloPython     = "print('hello')\n"
 	helloTypeScript = "const who: string = \"hello\";\nconsole.log(who);\n"
+	helloJavaScript = "console.log(\"hello\");\n"
 	hello           = "hello\n"
 )
 
@@ -38,18 +39,19 @@ func (h *hosts) cases() ([]benchCase, error) {
 		benchCase{"memory/python", 1, 1, h.alive(100, "python", "import time; time.sleep(4)")},
 		benchCase{"memory/typescript", 1, 1, h.alive(10, "typescript", "await new Promise((done) => setTimeout(done, 4000))")},
 		benchCase{"process/version", 20, 1, append(h.processes("version"), process("deno --version", h.deno, "", "--version"))})
-	for _, p := range []struct{ file, packages string }{{"hello.ts", ""}, {"zod.ts", "zod@3"}, {"lodash.ts", "lodash@4"}} {
-		code := helloTypeScript
-		if p.packages != "" {
-			code = "import \"npm:" + p.packages + "\";\n" + code
-		}
-		if err := h.write(p.file, code); err != nil {
+	for _, p := range []struct{ language, file, code string }{
+		{"javascript", "hello.js", helloJavaScript},
+		{"typescript", "hello.ts", helloTypeScript},
+		{"typescript", "zod.ts", "import \"npm:zod@3\";\n" + helloTypeScript},
+		{"typescript", "lodash.ts", "import \"npm:lodash@4\";\n" + helloTypeScript},
+	} {
+		if err := h.write(p.file, p.code); err != nil {
 			return nil, err
 		}
 		run := process("deno run", h.deno, hello, "run", "--no-config", "--no-lock", h.file(p.file))
-		name := "typescript/" + strings.TrimSuffix(p.file, ".ts")
-		cases = append(cases, benchCase{"stdio/" + name, 30, 5, append(h.calls("typescript", code, hello), run)},
-			benchCase{"paced/" + name, 20, 1, append(h.paced("typescript", code, hello), run)})
+		name := p.language + "/" + strings.TrimSuffix(p.file, path.Ext(p.file))
+		cases = append(cases, benchCase{"stdio/" + name, 30, 5, append(h.calls(p.language, p.code, hello), run)},
+			benchCase{"paced/" + name, 20, 1, append(h.paced(p.language, p.code, hello), run)})
 	}
 	programs := []struct{ topic, file, code, want string }{
 		{"process/bash/", "hello.sh", "echo hello", hello},

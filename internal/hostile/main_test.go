@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -69,59 +70,48 @@ func prepare() error {
 		return fmt.Errorf("warm: %w\n%s", err, out)
 	}
 	suiteCache = filepath.Join(suiteTemp, "cache")
-	if err := copyTree(shared, suiteCache); err != nil {
-		return err
-	}
-	return forgetPackages(filepath.Join(suiteCache, "deno"))
+	return copyTree(shared, suiteCache)
 }
 
-// forgetPackages leaves of Deno's cache what the suite uses: it is copied for
-// many tests, file by file.
-func forgetPackages(dir string) error {
-	names, err := filepath.Glob(filepath.Join(dir, "npm", "*", "*"))
-	if err != nil {
-		return err
-	}
-	for _, name := range append(names, filepath.Join(dir, "gen")) {
-		if filepath.Base(name) == "zod" {
-			continue
-		}
-		if err := os.RemoveAll(name); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copyTree makes a cache that is like another one. What never changes in place
-// are links to the same files; Deno's own cache and the rest are copies.
+// copyTree makes a cache that is like another one, without what the suite does not use: a cache
+// that other tests share may have very many packages. What never changes in place are links to
+// the same files; Deno's own cache and the rest are copies.
 func copyTree(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(from)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		switch e.Name() {
-		case "tmp", "processes", "locks":
-		case "blobs", "files":
-			err = copyInto(filepath.Join(from, e.Name()), to, true)
-		case "trees":
-			err = copyTrees(filepath.Join(from, "trees"), filepath.Join(to, "trees"))
-		default:
-			err = copyInto(filepath.Join(from, e.Name()), to, false)
-		}
-		if err != nil {
+	for _, name := range []string{"CACHEDIR.TAG", "size", "files"} {
+		if err := copyInto(filepath.Join(from, name), to, name == "files"); err != nil {
 			return err
 		}
 	}
-	return nil
+	return errors.Join(copyTrees(filepath.Join(from, "trees"), filepath.Join(to, "trees")),
+		copyDeno(filepath.Join(from, "deno"), filepath.Join(to, "deno")))
 }
 
-// copyTrees leaves out the packages that the suite does not use: a cache that
-// other tests share may have very many.
+// copyDeno copies Deno's own cache, of its packages one.
+func copyDeno(from, to string) error {
+	paths, err := filepath.Glob(filepath.Join(from, "npm", "*", "zod"))
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(from)
+	for _, e := range entries {
+		if e.Name() != "npm" && e.Name() != "gen" {
+			paths = append(paths, filepath.Join(from, e.Name()))
+		}
+	}
+	for _, path := range paths {
+		rel, _ := filepath.Rel(from, path)
+		dir := filepath.Join(to, filepath.Dir(rel))
+		if err = errors.Join(err, os.MkdirAll(dir, 0o700)); err == nil {
+			err = copyInto(path, dir, false)
+		}
+	}
+	return err
+}
+
+// copyTrees copies the trees of unpacked archives and what was made of them.
 func copyTrees(from, to string) error {
 	paths, err := filepath.Glob(filepath.Join(from, "*", "*"))
 	if err != nil {
