@@ -34,15 +34,25 @@ func (s *stopwatch) start() {
 }
 
 // stop ends the turn, if there is one.
-func (s *stopwatch) stop() {
+func (s *stopwatch) stop() (ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.thread == 0 {
-		return
+		return false
 	}
 	s.used += threadTime(s.thread) - s.turn
 	s.thread = 0
 	runtime.UnlockOSThread()
+	return true
+}
+
+// rest ends the turn, if there is one, until goOn is called: who waits needs no thread of the
+// system, of which a process can have a thousand, and is woken sooner without.
+func (s *stopwatch) rest() (goOn func()) {
+	if !s.stop() {
+		return func() {}
+	}
+	return s.start
 }
 
 // time returns the processor time of the run so far.

@@ -199,6 +199,9 @@ func (c *hostCall) dispatch(ctx context.Context) (value any, err error) {
 		}
 	}
 	c.in.proc.Wait(ctx, func(ctx context.Context) {
+		if f.Waits {
+			defer c.in.cpu.rest()()
+		}
 		if f.DoData != nil {
 			value, err = f.DoData(ctx, call[1], data)
 		} else {

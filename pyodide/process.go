@@ -153,6 +153,7 @@ func (in *Interp) callbacks() emscripten.Guest {
 		Alarm:   func(which uint32) { signals.alarm(timerSignals[which]) },
 		DlError: in.dlError,
 		Threads: threadCalls{in.instance},
+		Rest:    in.cpu.rest,
 	}
 	in.linking.linkCallbacks(&g)
 	in.linking.ffiCallbacks(&g)

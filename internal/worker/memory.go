@@ -13,8 +13,12 @@ const (
 	fillRate      = 4 << 20 // bytes a millisecond: two processors that write to new pages
 )
 
-// memoryReason is the reason of a worker that had too much memory.
-const memoryReason = "memory"
+// memoryReason is the reason of a worker that had too much memory, threadsReason of one that had
+// more than [process.MaxThreads].
+const (
+	memoryReason  = "memory"
+	threadsReason = "threads"
+)
 
 // nextLook returns after what time a worker's memory is looked at again.
 func nextLook(room int64) time.Duration {
@@ -36,8 +40,12 @@ func (w *worker) watch() {
 			case <-look.C:
 			}
 			w.p.noteMemory(w, w.proc.Resident())
-			if room, busy = w.p.room(w); busy && (room < 0 || w.proc.Threads() > process.MaxThreads) {
+			switch room, busy = w.p.room(w); {
+			case busy && room < 0:
 				w.end(memoryReason)
+				busy = false
+			case busy && w.proc.Threads() > process.MaxThreads:
+				w.end(threadsReason)
 				busy = false
 			}
 		}

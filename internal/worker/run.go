@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"time"
 
+	"coderunner/internal/process"
 	"coderunner/internal/worker/wire"
 	"coderunner/runners"
 	"coderunner/runners/python/resolver"
@@ -204,6 +206,8 @@ func (s *served) died() (*runners.Outcome, error) {
 		o.Status = runners.OutOfMemory
 	case reason == overrunReason:
 		o.Error = &runners.Error{Type: "Crash", Message: "another program of the same client did not stop, and the process that ran both was ended; run this one again"}
+	case reason == threadsReason:
+		o.Error = &runners.Error{Type: "Crash", Message: fmt.Sprintf("the process that ran the program and others of the same client had more than %d threads and was ended: run fewer at once", process.MaxThreads)}
 	default:
 		o.Error = &runners.Error{Type: "Crash", Message: "the process that ran the program ended: the program exceeded what it can do, by recursion or by its memory"}
 	}

@@ -196,6 +196,7 @@ func someGuest() Guest {
 		MapShared: func(*memfs.File, uint32, uint32, int64) abi.Errno { return abi.EOPNOTSUPP },
 		Malloc:    func(context.Context, uint32) uint32 { return 0 }, Free: func(context.Context, uint32) {}, Memalign: memalign,
 		SetErrno: func(context.Context, int32) {}, Raise: func(context.Context, string) {}, DlError: func(context.Context, string) {},
+		Rest: func() func() { return func() {} },
 		Park: func() abi.Errno { return abi.EBUSY }, CallHandler: func(context.Context, uint32, int32) {}, Alarm: func(uint32) {},
 		Dlopen:          func(context.Context, uint32) int32 { return 0 },
 		Dlsym:           func(context.Context, uint32, uint32) uint32 { return 0 },

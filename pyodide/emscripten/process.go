@@ -89,6 +89,8 @@ type Guest struct {
 
 	// Threads are the guest's; nil: there is one.
 	Threads Threads
+	// Rest is called when the guest waits, and goOn on the same goroutine when it goes on.
+	Rest func() (goOn func())
 
 	// The host half of libffi.
 	FFICall         func(ctx context.Context, cif, fn, rvalue, avalue uint32)
