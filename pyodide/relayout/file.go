@@ -7,7 +7,7 @@ import (
 )
 
 // Version changes whenever File would return other code for the same file.
-const Version = "layout 4"
+const Version = "layout 5"
 
 // wazeroVersion is the version of wazero that this package was tested with.
 const wazeroVersion = "v1.12.0"

@@ -20,6 +20,10 @@ func (f *function) liveness(e entries) {
 			i.reads = e(i.target) | calleeSaved
 		case tailAddress:
 			i.reads |= calleeSaved
+		case plain:
+			if i.op&^15 == opSet && !i.mem() { // nobody reads what is above its byte
+				i.reads, i.kills = i.reads&^bit(i.rm), i.kills|bit(i.rm)
+			}
 		}
 	}
 	f.makeBlocks()

@@ -30,6 +30,7 @@ type validator struct {
 // equal is what is known before a pair of instructions.
 type equal struct {
 	regs     set // that have equal values, and the flags
+	bytes    set // that have equal lowest bytes, besides
 	old, new state
 	truths
 	indexes
@@ -113,7 +114,9 @@ func (v *validator) decode(f *function) error {
 func (v *validator) push(o, n int32, e equal) {
 	p := [2]int32{o, n}
 	if known, ok := v.at[p]; ok {
+		e.bytes = (e.regs | e.bytes) & (known.regs | known.bytes)
 		e.regs &= known.regs
+		e.bytes &^= e.regs
 		e.old, e.new = known.old.meet(e.old), known.new.meet(e.new)
 		e.values = known.values.meet(e.values)
 		for r := range e.sums {
@@ -282,12 +285,17 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	if reads&writes&flags != 0 { // they stay or change, and nobody reads those that stay
 		reads, writes = reads&^flags, writes&^flags
 	}
+	reads, part := e.lowest(a, reads)
 	if e.old.sp != e.new.sp || reads&^frame&^e.regs != 0 || !bytes.Equal(was, is) {
 		return true, fmt.Errorf("% x at %d, now % x at %d: reads %b, equal are %b, rsp %d and %d", was, a.at, is, b.at, reads, e.regs, e.old.sp, e.new.sp)
 	}
 	e.truths.match(a, b, &e.values, v.old.comparesSelf(a), cond, want, sure)
 	if e.regs |= writes; cond != want && a.kind == plain {
 		e.regs &^= a.writes
+		part = 0
+	}
+	if e.regs &^= part; part&flags != 0 {
+		e.truths = truths{}
 	}
 	switch a.kind {
 	case branch:
@@ -333,7 +341,28 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	}
 	e.step(a)
 	e.stepNew(b)
+	e.bytes |= part &^ flags
 	return false, nil
+}
+
+// lowest takes out of reads what does not matter to an instruction, or only with its lowest byte.
+// It returns the registers of which the lowest byte is all that is equal behind the instruction,
+// and the flags if they are not.
+func (e *equal) lowest(a *inst, reads set) (rest, part set) {
+	const and, or = 0x21, 0x09
+	switch {
+	case a.kind == call || a.kind == callAddress || a.kind == tail || a.kind == tailAddress || a.kind == ret:
+		return reads &^ (e.bytes &^ a.reads), 0 // it is no argument and no result
+	case a.kind != plain || a.prefix != 0 || a.mem():
+		return reads, 0
+	case a.op&^15 == opSet:
+		return reads &^ bit(a.rm), bit(a.rm) &^ e.regs
+	case a.op == opZeroByte, (a.op == opImm8 || a.op == opImm32) && a.digit == 4 && a.imm == int32(uint8(a.imm)):
+		return reads &^ e.bytes, 0
+	case (a.op == and || a.op == or) && reads&e.bytes != 0:
+		return reads &^ e.bytes, a.writes
+	}
+	return reads, 0
 }
 
 // conditions returns the old code of an instruction with the new one's condition, that condition,

@@ -186,6 +186,9 @@ func (e *equal) stepNew(i *inst) {
 
 // forget forgets what was of registers that the old code changes.
 func (e *equal) forget(i *inst) {
+	if e.bytes &^= i.writes; i.kind == call || i.kind == callAddress {
+		e.bytes = 0
+	}
 	for r := range none {
 		if i.writes.has(r) || i.kind == call || i.kind == callAddress {
 			e.sums[r] = sums{}
