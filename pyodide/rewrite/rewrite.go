@@ -76,7 +76,7 @@ const Version = "11"
 
 // SideVersion is the Version of side modules, for changes that leave main modules
 // as they are.
-const SideVersion = Version + ".4"
+const SideVersion = Version + ".5"
 
 // Module rewrites a module. The result is the same for the same input and
 // options. A malformed or unsupported module is a *wasmbin.FormatError; other

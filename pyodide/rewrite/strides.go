@@ -42,7 +42,7 @@ const (
 	maxRounds   = 512 // of more than one
 	maxBases    = 64
 	maxGroup    = 8       // rounds
-	groupBytes  = 256     // of code for more than one round
+	groupBytes  = 512     // of code for more than one round
 	maxSpan     = 1 << 12 // bytes from the first to the last address of a base
 )
 
