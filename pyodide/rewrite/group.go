@@ -49,6 +49,9 @@ func (g *group) write() (code asm, ok bool) {
 	g.copies = map[uint32]uint32{}
 	g.skipTest()
 	g.findMoved()
+	if !g.mayLeave() {
+		return nil, false
+	}
 	var body asm
 	for round := range g.rounds {
 		for i := range g.l.code {
@@ -92,7 +95,7 @@ func (g *group) count() (code asm, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	if g.l.until {
+	if g.l.until[g.l.test] {
 		t = negation(t)
 	}
 	a, b, cmp := t.of[0], t.of[1], t.cmp
@@ -182,6 +185,9 @@ func (g *group) touch(b *base, code asm) asm {
 		load, size = wasmbin.OpI32Load, 4
 	}
 	code = low.code(code).idx(wasmbin.OpLocalTee, b.local)
+	if g.l.leaves() {
+		code = leaveOutside(code, b.to-b.from).idx(wasmbin.OpLocalGet, b.local)
+	}
 	g.note(code, &g.l.code[g.accesses[b.last].at])
 	code = code.op(load, 0)
 	return asm(wasmbin.AppendU32(code, uint32(b.to-b.from-size))).op(wasmbin.OpDrop)
@@ -315,6 +321,8 @@ func (g *group) instr(code asm, round, i int) asm {
 	case g.skip[i]:
 	case i == g.l.test:
 		code = code.op(wasmbin.OpDrop)
+	case g.l.branches(i):
+		code = g.leave(code, round, i)
 	case g.moves[place]:
 		// A sum that starts with the group makes the ones before it superfluous.
 		if g.copies[in.A] == 0 {

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -98,10 +99,11 @@ type evaluation struct {
 	locals   map[uint32]operand // that have changed
 	stack    []operand
 	accesses []access
-	tests    []operand         // by round
-	sets     []linear          // by round and instruction: what a local is set to, if it is itself plus n
-	moves    []bool            // whether there is such a sum
-	aligned  map[uint32]uint32 // bits of locals that must be 0
+	tests    []operand            // by round
+	sets     []linear             // by round and instruction: what a local is set to, if it is itself plus n
+	moves    []bool               // whether there is such a sum
+	aligned  map[uint32]uint32    // bits of locals that must be 0
+	starts   []map[uint32]operand // locals by round, if it may be left
 }
 
 // evaluate follows the i32 values through a number of rounds of a loop. ok is false
@@ -110,6 +112,9 @@ func (l *leaf) evaluate(rounds int, assumed map[uint32]uint32) (e *evaluation, o
 	e = &evaluation{l: l, assumed: assumed, locals: map[uint32]operand{}, aligned: map[uint32]uint32{},
 		sets: make([]linear, rounds*len(l.code)), moves: make([]bool, rounds*len(l.code))}
 	for round := range rounds {
+		if l.leaves() {
+			e.starts = append(e.starts, maps.Clone(e.locals))
+		}
 		for i := range l.code {
 			if !e.step(round, i) {
 				return nil, false
@@ -142,17 +147,19 @@ func (e *evaluation) pop() operand {
 // only unreachable code may, is refused.
 func (e *evaluation) step(round, i int) bool {
 	in := &e.l.code[i]
-	pops, pushes := 1, 0 // the test
-	if i != e.l.test {
-		pops, pushes, _ = effect(in)
+	pops, pushes, ok := effect(in)
+	if !ok { // a branch
+		pops = 1
 	}
 	if len(e.stack) < pops {
 		return false
 	}
 	var v operand
 	switch op := in.Op; {
-	case i == e.l.test:
-		e.tests = append(e.tests, e.pop())
+	case !ok:
+		if v = e.pop(); i == e.l.test {
+			e.tests = append(e.tests, v)
+		}
 		return true
 	case op == wasmbin.OpLocalGet:
 		v = e.local(in.A)

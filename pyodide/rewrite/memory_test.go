@@ -314,7 +314,7 @@ func seeds(n, short int) (count, first int) {
 func TestRandomMemory(t *testing.T) {
 	n, first := seeds(40, 8)
 	const funcs = 20
-	traps, runs, inlined, detours, repeated, parts := 0, 0, 0, 0, 0, 0
+	traps, runs, inlined, detours, repeated, traces, parts := 0, 0, 0, 0, 0, 0, 0
 	for seed := first; seed < first+n && !t.Failed(); seed++ {
 		in := memoryModule(uint64(seed), funcs)
 		want, wantMem := runMemory(t, in, false, uint64(seed), funcs)
@@ -326,6 +326,7 @@ func TestRandomMemory(t *testing.T) {
 			inlined += info.Stats.Inlined
 			detours += info.Stats.Detours
 			repeated += info.Stats.Repeated
+			traces += info.Stats.Traces
 			parts += info.Stats.Parts
 			got, gotMem := runMemory(t, out, true, uint64(seed), funcs)
 			for i := range want {
@@ -344,12 +345,12 @@ func TestRandomMemory(t *testing.T) {
 	if traps < runs/10 || traps > runs*9/10 {
 		t.Errorf("%d of %d runs trapped", traps, runs)
 	}
-	if inlined < n*funcs || detours < n*funcs/4 || repeated < n*funcs/4 || parts < n*funcs {
-		t.Errorf("%d calls replaced, %d detours, %d bodies repeated, %d parts in %d functions", inlined, detours, repeated, parts, n*funcs*len(memoryOptions))
+	if inlined < n*funcs || detours < n*funcs/4 || repeated < n*funcs/4 || traces < n || parts < n*funcs {
+		t.Errorf("%d calls replaced, %d detours, %d bodies repeated, %d traces, %d parts in %d functions", inlined, detours, repeated, traces, parts, n*funcs*len(memoryOptions))
 	}
-	t.Logf("%d runs, %d traps, %d calls replaced, %d detours, %d bodies repeated, %d parts", runs, traps, inlined, detours, repeated, parts)
+	t.Logf("%d runs, %d traps, %d calls replaced, %d detours, %d bodies repeated, %d traces, %d parts", runs, traps, inlined, detours, repeated, traces, parts)
 }
 
 var memoryOptions = []Options{{}, {Fuel: 2}, {Skip: ^PassBranches}, {Skip: ^PassSpill}, {Skip: ^PassElse}, {Skip: ^PassNames},
-	{Fuel: 1, Skip: ^PassTicks}, {Fuel: 2, Skip: ^PassTicks}, {Skip: ^PassCalls}, {Skip: ^PassInline}, {Skip: ^PassRounds}, {Fuel: 1, Skip: ^PassRounds},
+	{Fuel: 1, Skip: ^PassTicks}, {Fuel: 2, Skip: ^PassTicks}, {Skip: ^PassCalls}, {Skip: ^PassInline}, {Skip: ^PassRounds}, {Fuel: 1, Skip: ^PassRounds}, {Fuel: 1, Skip: ^(PassRounds | PassStrides)},
 	{Skip: ^PassParts, forks: 1}, {Fuel: 2, forks: 1}, {forks: 3}}

@@ -136,6 +136,7 @@ type Stats struct {
 	Detours             int // ways around a call that come first now
 	Inlined             int // calls replaced by the function's code
 	Strides             int // loops of which rounds are written as one
+	Traces              int // the same of one path through them
 	Parts               int // of sequences that are cut
 	Rounds, Repeated    int // loops that pay for several rounds at once; with more than one body
 }

@@ -46,7 +46,8 @@ func (c *coder) loop(in *wasmbin.Instr) {
 	}
 	c.r.stats.Rounds++
 	c.before(in)
-	few := c.strides()
+	l, ok := c.leafLoop()
+	few := ok && !l.leaves() && c.strides(l)
 	repeat := c.spans[c.nextSpan].back > 0 && len(c.r.m.BlockType(in.A).Results) == 0 && !few
 	if repeat {
 		c.buf = append(c.buf, wasmbin.OpBlock, 0x40)
@@ -61,7 +62,11 @@ func (c *coder) loop(in *wasmbin.Instr) {
 	c.nLocals = max(c.nLocals, c.counter)
 	c.buf = append(c.buf, c.b[in.Start:in.End]...)
 	c.buf = append(c.buf, asm(nil).idx(wasmbin.OpLocalGet, c.locals).i32(1).op(wasmbin.OpI32Sub).idx(wasmbin.OpLocalTee, c.locals).
-		i32(0).op(wasmbin.OpI32LtS).void(wasmbin.OpIf).idx(wasmbin.OpBr, 2).op(wasmbin.OpElse).end()...)
+		i32(0).op(wasmbin.OpI32LtS).void(wasmbin.OpIf)...)
+	if ok && l.leaves() {
+		c.trace(l)
+	}
+	c.buf = append(c.buf, asm(nil).idx(wasmbin.OpBr, 2).op(wasmbin.OpElse).end()...)
 	if repeat {
 		f.body = len(c.buf)
 	}

@@ -46,66 +46,9 @@ const (
 	maxSpan     = 1 << 12 // bytes from the first to the last address of a base
 )
 
-// leaf is a loop of which a round is straight code with one test.
-type leaf struct {
-	code    []wasmbin.Instr
-	offsets []uint32 // of loads and stores
-	test    int      // index of the branch or if
-	until   bool     // the loop ends if the test's operand is not 0
-	sets    map[uint32]bool
-}
-
-// leafLoop reads the loop that begins:
-//
-//	loop …, br_if out, …, br 0     loop …, if …, br 1     loop …, br_if 0
-//
-// What follows is executed when it ends.
-func (c *coder) leafLoop() (l *leaf, ok bool) {
-	ahead, back := *c.c, uint32(0)
-	l = &leaf{test: -1, sets: map[uint32]bool{}}
-	var in wasmbin.Instr
-	for len(l.code) < maxStraight && ahead.Next(&in) {
-		offset := uint32(0)
-		switch first := l.test < 0; {
-		case in.Op == wasmbin.OpBrIf && first:
-			l.test, l.until = len(l.code), in.A > 0
-		case in.Op == wasmbin.OpIf && first && in.A == wasmbin.BlockEmpty:
-			l.test, back = len(l.code), 1
-		case in.Op == wasmbin.OpBr && !first && in.A == back:
-			return l, true
-		case in.Op == wasmbin.OpLocalSet || in.Op == wasmbin.OpLocalTee:
-			l.sets[in.A] = true
-		case in.Op == wasmbin.OpGlobalGet:
-			if _, ok := c.r.got.offset(in.A); ok {
-				return nil, false
-			}
-		case sizes[in.Op] != 0:
-			r := wasmbin.NewReader(c.b, in.Imm, in.End, "code")
-			r.U32()
-			offset = r.U32()
-		default:
-			if _, _, ok := effect(&in); !ok {
-				return nil, false
-			}
-		}
-		l.code, l.offsets = append(l.code, in), append(l.offsets, offset)
-		if in.Op == wasmbin.OpBrIf && in.A == 0 {
-			return l, true
-		}
-	}
-	return nil, false
-}
-
 // strides writes groups of rounds before a loop. It reports whether they are all
 // rounds but a few.
-func (c *coder) strides() bool {
-	if c.r.o.Skip&PassStrides != 0 {
-		return false
-	}
-	l, ok := c.leafLoop()
-	if !ok {
-		return false
-	}
+func (c *coder) strides(l *leaf) bool {
 	steps, ok := l.steps()
 	if !ok {
 		return false
@@ -147,7 +90,7 @@ func (c *coder) group(l *leaf, assumed map[uint32]uint32) (all, ok bool) {
 		e, _ := l.evaluate(rounds, assumed)
 		g := &group{c: c, evaluation: e, rounds: rounds, tests: [2]operand(two.tests)}
 		code, ok := g.write()
-		if !ok {
+		if !ok || rounds == 1 && l.leaves() {
 			return false, false
 		}
 		if rounds == 1 || len(code) <= groupBytes {

@@ -32,7 +32,11 @@ type strideGenerator struct {
 	step  int32  // of the counter
 	index uint32 // of which power of two the counter counts in addresses
 	cmp   byte   // whether the loop goes on: counter cmp limit
+	out   byte   // the label behind the loop, where the body may branch; 0: it does not
 }
+
+// leavesLoop reports whether the loop of a function branches, by the number of the function.
+func leavesLoop(i int) bool { return i%2 == 1 }
 
 // address pushes an address.
 func (g *strideGenerator) address() {
@@ -70,6 +74,11 @@ func (g *strideGenerator) value() {
 }
 
 func (g *strideGenerator) stmt() {
+	if g.out > 0 && g.IntN(3) == 0 {
+		g.value()
+		g.a = g.a.set(tempLocal)
+		return
+	}
 	if g.IntN(2) == 0 {
 		g.a = g.a.get(sumLocal).i32(31).op(wasmbin.OpI32Mul)
 		g.value()
@@ -78,13 +87,23 @@ func (g *strideGenerator) stmt() {
 	}
 	g.address()
 	g.value()
+	g.a = g.a.i32(1).op(wasmbin.OpI32Add)
 	g.memarg([]byte{wasmbin.OpI32Store, wasmbin.OpI32Store8, 0x3b}[g.IntN(3)])
 }
 
 // body is one round without the test.
 func (g *strideGenerator) body() {
 	moves := g.Perm(4)
-	for range 1 + g.IntN(3) {
+	for n := range 1 + g.IntN(3) {
+		if g.out > 0 {
+			for len(moves) > 0 && g.IntN(3) == 0 {
+				g.move(moves[0])
+				moves = moves[1:]
+			}
+			if g.IntN(2+2*n) < 2 {
+				g.branch()
+			}
+		}
 		g.stmt()
 		for len(moves) > 0 && g.IntN(3) == 0 {
 			g.move(moves[0])
@@ -94,6 +113,35 @@ func (g *strideGenerator) body() {
 	for _, m := range moves {
 		g.move(m)
 	}
+}
+
+// branch leaves the loop, or does something else, in few rounds.
+func (g *strideGenerator) branch() {
+	if g.IntN(3) == 0 {
+		g.a = g.a.get(sumLocal)
+	} else {
+		g.value()
+	}
+	g.a = g.a.i32([]int32{1, 15, 255, 1023}[min(g.IntN(9), 3)]).op(wasmbin.OpI32And)
+	if g.IntN(6) > 0 {
+		g.a = g.a.op(wasmbin.OpI32Eqz)
+	}
+	if g.IntN(2) == 0 {
+		g.a = g.a.op(wasmbin.OpBrIf, g.out)
+		return
+	}
+	g.a = g.a.void(wasmbin.OpIf)
+	for range 1 + g.IntN(2) {
+		switch g.IntN(4) {
+		case 0:
+			g.move(g.IntN(3))
+		case 1:
+			g.a = g.a.i32(8).set(byte(strideLocal + g.IntN(3)))
+		default:
+			g.stmt()
+		}
+	}
+	g.a = g.a.end()
 }
 
 func (g *strideGenerator) move(i int) {
@@ -156,16 +204,17 @@ func (g *strideGenerator) function() asm {
 		g.body()
 		g.a = g.a.op(wasmbin.OpBr, 0).end().end()
 	case 1, 2:
-		g.a = g.a.void(wasmbin.OpLoop)
+		g.a = g.a.void(wasmbin.OpBlock).void(wasmbin.OpLoop)
 		g.test(false)
 		g.a = g.a.void(wasmbin.OpIf)
+		g.out *= 2
 		g.body()
-		g.a = g.a.op(wasmbin.OpBr, 1).end().end()
+		g.a = g.a.op(wasmbin.OpBr, 1).end().end().end()
 	case 3:
-		g.a = g.a.void(wasmbin.OpLoop)
+		g.a = g.a.void(wasmbin.OpBlock).void(wasmbin.OpLoop)
 		g.body()
 		g.test(false)
-		g.a = g.a.op(wasmbin.OpBrIf, 0).end()
+		g.a = g.a.op(wasmbin.OpBrIf, 0).end().end()
 	}
 	g.a = g.a.get(sumLocal)
 	for i := range byte(countLocal + 1) {
@@ -181,6 +230,9 @@ func stridesModule(seed uint64, n int) []byte {
 	b.Export("memory", wasmbin.KindMemory, 0)
 	for i := range n {
 		g := &strideGenerator{Rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+		if leavesLoop(i) {
+			g.out = 1
+		}
 		f := b.Func(wasmbin.FuncType{Params: i32s(roundsLocal + 1), Results: i32s(1)}, i32s(3), g.function())
 		b.Export(fmt.Sprint("f", i), wasmbin.KindFunc, f)
 	}
@@ -193,7 +245,7 @@ func strideArgs(x *rand.Rand) []uint64 {
 	args := make([]uint64, roundsLocal+1)
 	near := []uint32{0, 1<<32 - 8, 2048, 3000, 40000}[x.IntN(5)]
 	size := []uint32{8, 4, 1, 2, 8}[x.IntN(5)]
-	rounds := []uint32{x.Uint32N(20), x.Uint32N(20), 40, 300}[x.IntN(4)]
+	rounds := []uint32{x.Uint32N(20), x.Uint32N(20), 40, 300, 700}[x.IntN(5)]
 	for i := range 3 {
 		base := []uint32{near, near, near, 65536 - rounds*size, 65536 - 8 - rounds*size, 40 * uint32(i)}[x.IntN(6)]
 		args[i] = uint64(base + []uint32{0, 0, 4, 8, size, 20}[x.IntN(6)])
@@ -238,17 +290,18 @@ func runStrides(t *testing.T, wasm []byte, seed uint64, n int) (out []string, me
 }
 
 // TestRandomStrides compares what generated loops do before and after: results,
-// whether they trap, and the memory of those that do not.
+// whether they trap, and the memory of those that do not or that branch.
 func TestRandomStrides(t *testing.T) {
-	n, first := seeds(20, 4)
+	n, first := seeds(40, 4)
 	const funcs = 40
-	traps, runs, changed := 0, 0, 0
+	traps, runs, changed, traces := 0, 0, 0, 0
 	for seed := first; seed < first+n && !t.Failed(); seed++ {
 		in := stridesModule(uint64(seed), funcs)
 		want, wantMem := runStrides(t, in, uint64(seed), funcs)
 		for _, o := range []Options{{}, {Fuel: 1, Skip: ^(PassRounds | PassStrides)}} {
 			out, info := rewritten(t, in, o)
 			changed += info.Stats.Strides
+			traces += info.Stats.Traces
 			got, gotMem := runStrides(t, out, uint64(seed), funcs)
 			for i := range want {
 				runs++
@@ -257,14 +310,14 @@ func TestRandomStrides(t *testing.T) {
 				}
 				if got[i] != want[i] {
 					t.Errorf("seed %d, skip %b, f%d, run %d: %s, want %s", seed, o.Skip, i/8, i%8, got[i], want[i])
-				} else if want[i] != "trap" && !bytes.Equal(gotMem[i], wantMem[i]) {
+				} else if (want[i] != "trap" || leavesLoop(i/8)) && !bytes.Equal(gotMem[i], wantMem[i]) {
 					t.Errorf("seed %d, skip %b, f%d, run %d: the memory differs", seed, o.Skip, i/8, i%8)
 				}
 			}
 		}
 	}
-	if traps < runs/20 || traps > runs*3/4 || changed < n*funcs/2 {
-		t.Errorf("%d of %d runs trapped, %d of %d loops were changed", traps, runs, changed, 2*n*funcs)
+	if traps < runs/20 || traps > runs*3/4 || changed < n*funcs/4 || traces < n*funcs/8 {
+		t.Errorf("%d of %d runs trapped, %d and %d of %d loops were changed", traps, runs, changed, traces, 2*n*funcs)
 	}
-	t.Logf("%d runs, %d traps, %d of %d loops changed", runs, traps, changed, 2*n*funcs)
+	t.Logf("%d runs, %d traps, %d and %d of %d loops changed", runs, traps, changed, traces, 2*n*funcs)
 }
