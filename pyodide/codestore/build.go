@@ -78,7 +78,7 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 	if stub.Layout.Later = s.Later && LaysOut; stub.Layout.Later {
 		return stub.keep(dir, code, keep)
 	}
-	if stub.Layout, err = layOut(code); err != nil {
+	if stub.Layout, err = layOut(code, s.Stub); err != nil {
 		return err
 	}
 	if s.Of != nil {
@@ -117,20 +117,42 @@ func (l *Layout) Whole() bool { return l.Refused == "" && l.Kept == 0 }
 const LaysOut = runtime.GOARCH == "amd64"
 
 // layOut lays out the machine code in a file anew: see package relayout. Code that
-// it does not know stays as it is.
-func layOut(file string) (l Layout, err error) {
+// it does not know stays as it is. stub has the module's types.
+func layOut(file string, stub []byte) (l Layout, err error) {
 	if !LaysOut {
 		return Layout{}, nil
+	}
+	m, err := wasmbin.Parse(stub)
+	if err != nil {
+		return Layout{}, err
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return Layout{}, err
 	}
-	b, l.Stats, err = relayout.File(b)
+	b, l.Stats, err = relayout.File(b, Shapes(m))
 	if err != nil {
 		return Layout{Refused: err.Error()}, nil
 	}
 	return l, os.WriteFile(file, b, 0o600)
+}
+
+// Shapes returns the shapes of a module's own functions.
+func Shapes(m *wasmbin.Module) []relayout.Shape {
+	count := func(types []wasmbin.ValType) (n int) {
+		for _, t := range types {
+			if t != wasmbin.F32 && t != wasmbin.F64 && t != wasmbin.V128 {
+				n++
+			}
+		}
+		return n
+	}
+	shapes := make([]relayout.Shape, 0, len(m.Funcs)-m.ImportedFuncs)
+	for n := m.ImportedFuncs; n < len(m.Funcs); n++ {
+		t := m.FuncType(uint32(n))
+		shapes = append(shapes, relayout.Shape{Arguments: count(t.Params), Results: count(t.Results)})
+	}
+	return shapes
 }
 
 // compileInto compiles a module with the empty directory dir as wazero's cache

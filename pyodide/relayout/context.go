@@ -67,7 +67,7 @@ func (f *function) useContext(i *inst, s state) {
 	case plain:
 		i.gone = i.restoresStack() && s.sp == entrySP
 	case ret:
-		i.reads = calleeSaved | arguments&^s.regs
+		i.reads = calleeSaved | f.results&^s.regs
 	case callAddress, tailAddress:
 		i.reads |= arguments &^ (s.regs &^ (1 << rax))
 	}

@@ -10,9 +10,11 @@ import (
 
 	"coderunner/internal/fetch"
 	"coderunner/internal/versions"
+	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/pyodide/relayout"
 	"coderunner/pyodide/rewrite"
+	"coderunner/pyodide/wasmbin"
 )
 
 // TestCPython lays out CPython's module, every function of it, and validates each.
@@ -34,7 +36,11 @@ func TestCPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	functions, exits := relayout.Validate(t, "CPython", relayout.Compiled(t, wasm))
+	m, err := wasmbin.Parse(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, exits := relayout.Validate(t, "CPython", relayout.Compiled(t, wasm), codestore.Shapes(m))
 	if functions < 10_000 || exits < 200_000 {
 		t.Errorf("%d functions, %d exits", functions, exits)
 	}

@@ -65,7 +65,7 @@ func (d *differ) compile(name string, wasm []byte) (codes [2]wazero.CompiledModu
 	if codes[0], err = d.plain.CompileModule(ctx, wasm); err != nil {
 		return codes, false
 	}
-	relayout.Validate(d.t, name, relayout.Compiled(d.t, wasm))
+	relayout.Validate(d.t, name, relayout.Compiled(d.t, wasm), codestore.Shapes(m))
 	dir := d.t.TempDir()
 	defer os.RemoveAll(dir)
 	if err := codestore.Build(ctx, dir, codestore.Source{Whole: wasm, Stub: m.Stub(nil)}); err != nil {

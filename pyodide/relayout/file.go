@@ -7,7 +7,7 @@ import (
 )
 
 // Version changes whenever File would return other code for the same file.
-const Version = "layout 5"
+const Version = "layout 7"
 
 // wazeroVersion is the version of wazero that this package was tested with.
 const wazeroVersion = "v1.12.0"
@@ -49,9 +49,9 @@ func (r *reader) number(size uint64) (n uint64) {
 	return n
 }
 
-// File lays out the code in a file of wazero's cache and returns such a file. The
-// error is ErrForeign if the file is none that this package knows.
-func File(b []byte) ([]byte, Stats, error) {
+// File lays out the code in a file of wazero's cache and returns such a file. shapes
+// are those of the functions, or nil. The error is ErrForeign if the file is none that this package knows.
+func File(b []byte, shapes []Shape) ([]byte, Stats, error) {
 	r := reader{b, true}
 	if string(r.take(uint64(len(magic)))) != magic {
 		return nil, Stats{}, foreign("no magic")
@@ -83,7 +83,7 @@ func File(b []byte) ([]byte, Stats, error) {
 		}
 		offsets[n] = int32(o)
 	}
-	code, offsets, sources, stats, err := layOut(code, offsets, sources)
+	code, offsets, sources, stats, err := layOut(code, offsets, sources, shapes)
 	if err != nil {
 		return nil, Stats{}, err
 	}

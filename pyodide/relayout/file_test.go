@@ -85,19 +85,19 @@ func parts(t testing.TB, file []byte) (at int, code []byte, offsets []int32) {
 // TestFile lays a file out, twice with the same result, and wants it to be smaller.
 func TestFile(t *testing.T) {
 	b := compiled(t, wasm())
-	out, s, err := File(b)
+	out, s, err := File(b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, _, err := File(b)
+	again, _, err := File(b, nil)
 	if err != nil || !bytes.Equal(out, again) {
 		t.Errorf("another result: %v", err)
 	}
 	if s.Functions != 3 || s.Kept > 0 || s.Exits < 2 || s.Stubs == 0 || s.Stubs > s.Exits || s.After >= s.Before {
 		t.Errorf("%+v", s)
 	}
-	if _, _, err := File(out); err == nil {
-		_, s, _ := File(out)
+	if _, _, err := File(out, nil); err == nil {
+		_, s, _ := File(out, nil)
 		if s.Kept != s.Functions {
 			t.Errorf("code laid out anew is laid out again: %+v", s)
 		}
@@ -129,16 +129,16 @@ func TestForeign(t *testing.T) {
 		"source map":          change(at+len(code)+4, 1),
 		"clauses":             change(at+len(code)+5, 1),
 	} {
-		if out, _, err := File(b); !errors.Is(err, ErrForeign) || out != nil {
+		if out, _, err := File(b, nil); !errors.Is(err, ErrForeign) || out != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for n := range file {
-		if _, _, err := File(file[:n]); !errors.Is(err, ErrForeign) {
+		if _, _, err := File(file[:n], nil); !errors.Is(err, ErrForeign) {
 			t.Errorf("%d of %d bytes: %v", n, len(file), err)
 		}
 	}
-	if _, _, err := File(file); err != nil {
+	if _, _, err := File(file, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -159,7 +159,7 @@ func TestVersion(t *testing.T) {
 func FuzzFile(f *testing.F) {
 	f.Add(compiled(f, wasm()))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if out, _, err := File(b); err == nil && len(out) > 2*len(b) {
+		if out, _, err := File(b, nil); err == nil && len(out) > 2*len(b) {
 			t.Errorf("%d bytes from %d", len(out), len(b))
 		}
 	})
@@ -176,7 +176,7 @@ func FuzzCode(f *testing.F) {
 		for ; len(changes) >= 3; changes = changes[3:] {
 			b[int(binary.BigEndian.Uint16(changes))%len(b)] = changes[2]
 		}
-		out, at, _, s, err := layOut(b, offsets, nil)
+		out, at, _, s, err := layOut(b, offsets, nil, nil)
 		if err == nil && (len(at) != len(offsets) || len(out) < len(b)/8 && s.Kept > 0) {
 			t.Errorf("%d bytes and %d functions from %d and %d", len(out), len(at), len(b), len(offsets))
 		}

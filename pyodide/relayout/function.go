@@ -15,6 +15,8 @@ type decoded struct {
 	consts int32     // where constants begin in code
 	stubs  []stub
 
+	params, results set // where the function may have them
+
 	sources []Source // in the module's old code
 }
 

@@ -37,6 +37,17 @@ const (
 	frame       set = 1<<rsp | 1<<rbp
 )
 
+// order is that of the registers of arguments, behind two contexts, and of results.
+var order = [...]reg{rax, rbx, rcx, rdi, rsi, r8, r9, r10, r11}
+
+// first returns the first n registers of the convention.
+func first(n int) (s set) {
+	for _, r := range order[:min(n, len(order))] {
+		s |= bit(r)
+	}
+	return s
+}
+
 // bit returns the set of r.
 func bit(r reg) set {
 	if r < rax || r >= none {

@@ -22,6 +22,10 @@ type Stats struct {
 	Sums          int // copies and additions that became one instruction
 }
 
+// Shape is how many arguments and results of a function are integers or references, which are in
+// general registers.
+type Shape struct{ Arguments, Results int }
+
 // ErrForeign is the error for code that is not as this package expects: nothing is
 // done with it.
 var ErrForeign = errors.New("the machine code is not laid out as wazero " + wazeroVersion + " does for amd64")
@@ -38,7 +42,8 @@ type module struct {
 	code    []byte
 	offsets []int32 // of the functions, ascending
 	sources []Source
-	entries []set // the arguments that they may read
+	entries []set   // the arguments that they may read
+	shapes  []Shape // nil: nothing is known of them
 	decoded []decoded
 	room    atomic.Int64 // for instructions of decoded
 	parts   []laid
@@ -49,20 +54,23 @@ type module struct {
 // beyond that are decoded a second time.
 const maxDecoded = 1 << 20
 
-func newModule(code []byte, offsets []int32, sources []Source) *module {
+func newModule(code []byte, offsets []int32, sources []Source, shapes []Shape) *module {
 	n := len(offsets)
-	m := &module{code: code, offsets: offsets, sources: sources, entries: make([]set, n), decoded: make([]decoded, n), parts: make([]laid, n), stats: make([]Stats, n)}
+	m := &module{code: code, offsets: offsets, sources: sources, entries: make([]set, n), shapes: shapes, decoded: make([]decoded, n), parts: make([]laid, n), stats: make([]Stats, n)}
 	m.room.Store(maxDecoded)
 	return m
 }
 
 // layOut lays out the functions at the offsets of code. It returns new code, offsets and
 // sources.
-func layOut(code []byte, offsets []int32, sources []Source) ([]byte, []int32, []Source, Stats, error) {
+func layOut(code []byte, offsets []int32, sources []Source, shapes []Shape) ([]byte, []int32, []Source, Stats, error) {
 	if int64(len(code)) > math.MaxInt32/2 {
 		return nil, nil, nil, Stats{}, foreign("it has %d bytes", len(code))
 	}
-	m := newModule(code, offsets, sources)
+	m := newModule(code, offsets, sources, shapes)
+	if shapes != nil && len(shapes) != len(offsets) {
+		return nil, nil, nil, Stats{}, foreign("it has %d functions instead of %d", len(offsets), len(shapes))
+	}
 	if offsets[0] != 0 {
 		return nil, nil, nil, Stats{}, foreign("its first function is at %d", offsets[0])
 	}
@@ -98,11 +106,21 @@ func (m *module) entry(target int32) set {
 	return arguments
 }
 
+// shape returns the registers that may have function n's arguments, and its results.
+func (m *module) shape(n int) (in, out set) {
+	if m.shapes == nil {
+		return arguments, arguments
+	}
+	const contexts = 2
+	return first(contexts + m.shapes[n].Arguments), first(m.shapes[n].Results)
+}
+
 // load decodes function n, moves its exits away and simplifies it. It reports false if
 // the function is to be kept.
 func (m *module) load(f *function, n int) (known bool, err error) {
 	begin, end := m.bounds(n)
 	f.sources = between(m.sources, begin, end)
+	f.params, f.results = m.shape(n)
 	decoded, known := f.decode(m.code, begin, end)
 	if !decoded {
 		return false, foreign("function %d has an instruction that it does not use: % x", n, f.stuck())
@@ -129,7 +147,7 @@ func (m *module) findEntry(f *function, n int) error {
 		return err
 	}
 	f.liveness(worst)
-	m.entries[n] = f.blocks[0].live&arguments | 1<<rax // the prologue reads rax
+	m.entries[n] = f.blocks[0].live&f.params | 1<<rax // the prologue reads rax
 	if m.room.Add(-int64(len(f.insts))) >= 0 {
 		d := f.decoded
 		d.insts, d.tables, d.stubs = slices.Clone(d.insts), slices.Clone(d.tables), slices.Clone(d.stubs)

@@ -53,7 +53,7 @@ var OperandsModule = operandsModule
 // TestOperands wants the tables and constants of operandsModule in place of what was.
 func TestOperands(t *testing.T) {
 	_, code, offsets := parts(t, compiled(t, operandsModule()))
-	m := newModule(code, offsets, nil)
+	m := newModule(code, offsets, nil, nil)
 	if err := m.each(m.findEntry); err != nil {
 		t.Fatal(err)
 	}

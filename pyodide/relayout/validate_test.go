@@ -13,16 +13,18 @@ import (
 // validator compares a function's new code with its old: it walks through both at
 // once, with the registers that surely have equal values. Which old instruction a new
 // one was is a hint, and checked. What it takes for granted are the table of opcodes,
-// how one instruction moves the context, and the convention of calls.
+// how one instruction moves the context, and the convention of calls: where there is neither an
+// argument nor a result, what there is is nobody's.
 type validator struct {
-	old   *function
-	laid  *laid
-	code  []inst  // of the new code
-	was   []int32 // the old offset of each
-	index map[int32]int32
-	entry entries
-	at    map[[2]int32]equal
-	work  [][2]int32
+	old     *function
+	results set
+	laid    *laid
+	code    []inst  // of the new code
+	was     []int32 // the old offset of each
+	index   map[int32]int32
+	entry   entries
+	at      map[[2]int32]equal
+	work    [][2]int32
 
 	spared *clamp // of the jump table whose entry the new code has just added by the byte
 }
@@ -42,7 +44,7 @@ type equal struct {
 // validate returns how the new code of f, the function at begin, differs from the old.
 func validate(f *function, code []byte, begin, end int32, entry entries) error {
 	old := new(function)
-	v := &validator{old: old, laid: &f.laid, index: map[int32]int32{}, entry: entry, at: map[[2]int32]equal{}}
+	v := &validator{old: old, results: f.results, laid: &f.laid, index: map[int32]int32{}, entry: entry, at: map[[2]int32]equal{}}
 	if decoded, known := old.decode(code, begin, end); !decoded || !known {
 		return errors.New("the old code is not known")
 	}
@@ -50,7 +52,7 @@ func validate(f *function, code []byte, begin, end int32, entry entries) error {
 		return err
 	}
 	s := state{reached: true, sp: entrySP, regs: 1 << rax}
-	v.push(0, 0, equal{regs: entry(begin) | calleeSaved, old: s, new: s, values: unknownValues()})
+	v.push(0, 0, equal{regs: entry(begin) | calleeSaved | arguments&^f.params, old: s, new: s, values: unknownValues()})
 	for len(v.work) > 0 {
 		p := v.work[len(v.work)-1]
 		v.work = v.work[:len(v.work)-1]
@@ -247,7 +249,7 @@ func (v *validator) match(a, b *inst, e *equal, o, n int32) (done bool, err erro
 	case callAddress, tailAddress:
 		reads |= arguments &^ (e.old.regs &^ (1 << rax))
 	case ret:
-		reads = arguments &^ e.old.regs
+		reads = v.results &^ e.old.regs
 	case branch:
 		is = was
 	case plain:

@@ -10,13 +10,13 @@ import (
 
 // Validate lays out a file of wazero's, and compares each function with the old one.
 // It returns how many functions and exits there are.
-func Validate(t *testing.T, name string, file []byte) (functions, exits int) {
+func Validate(t *testing.T, name string, file []byte, shapes []Shape) (functions, exits int) {
 	t.Helper()
 	_, code, offsets := parts(t, file)
 	if len(offsets) == 0 {
 		return 0, 0
 	}
-	m := newModule(code, offsets, nil)
+	m := newModule(code, offsets, nil, shapes)
 	err := m.each(func(f *function, n int) error { return m.findEntry(f, n) })
 	if err == nil {
 		err = m.each(func(f *function, n int) error {
@@ -55,7 +55,7 @@ func TestValidator(t *testing.T) {
 // flip lays out a module and changes bits of each byte of its new code.
 func flip(t *testing.T, wasm []byte, bits int) (tried int, m *module) {
 	_, code, offsets := parts(t, compiled(t, wasm))
-	m = newModule(code, offsets, nil)
+	m = newModule(code, offsets, nil, nil)
 	if err := m.each(m.findEntry); err != nil {
 		t.Fatal(err)
 	}
