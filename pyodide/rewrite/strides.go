@@ -39,10 +39,10 @@ import (
 
 const (
 	maxStraight = 256 // instructions of a round
-	maxRounds   = 512 // of more than one
+	maxRounds   = 1024 // of more than one
 	maxBases    = 64
 	maxGroup    = 8       // rounds
-	groupBytes  = 512     // of code for more than one round
+	groupBytes  = 1024     // of code for more than one round
 	maxSpan     = 1 << 12 // bytes from the first to the last address of a base
 )
 
