@@ -141,6 +141,22 @@ func TestForeign(t *testing.T) {
 	if _, _, err := File(file, nil); err != nil {
 		t.Error(err)
 	}
+	if _, _, err := File(file, make([]Shape, 2)); !errors.Is(err, ErrForeign) {
+		t.Errorf("shapes of other functions: %v", err)
+	}
+}
+
+// TestShapes wants code of which only the convention reads what it computes to be removed where
+// the shapes say that nobody does.
+func TestShapes(t *testing.T) {
+	_, without, err := File(compiled(t, wasm()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, with, err := File(compiled(t, wasm()), []Shape{{1, 1}, {1, 1}, {1, 1}})
+	if err != nil || with.Kept > 0 || with.After > without.After {
+		t.Errorf("%v, %+v, without shapes %+v", err, with, without)
+	}
 }
 
 // TestVersion holds the version that these tests ran with: after an update of wazero
