@@ -38,11 +38,11 @@ import (
 // all 4 GiB, and then no array reaches over its end).
 
 const (
-	maxStraight = 256 // instructions of a round
+	maxStraight = 256  // instructions of a round
 	maxRounds   = 1024 // of more than one
 	maxBases    = 64
 	maxGroup    = 8       // rounds
-	groupBytes  = 1024     // of code for more than one round
+	groupBytes  = 1024    // of code for more than one round
 	maxSpan     = 1 << 12 // bytes from the first to the last address of a base
 )
 
