@@ -42,8 +42,23 @@ func fake(name string, log *[]string, last int, value float64) contender {
 	}}
 }
 
-// The contenders take turns, in bursts, from both ends; one that failed is
-// not run again, and the table has figures only for those that did not.
+// None of the contenders follows itself, and of three each is first in a round.
+func TestTurns(t *testing.T) {
+	for names, want := range map[string]string{"ab": "ab ab ab ab", "abc": "abc abc bca cab"} {
+		var log []string
+		c := benchCase{name: "x/y", rounds: 3, burst: 1}
+		for _, name := range names {
+			c.contenders = append(c.contenders, fake(string(name), &log, 0, 1))
+		}
+		measure(t.Context(), c, 0)
+		if got := strings.Join(log, ""); got != strings.ReplaceAll(want, " ", "") {
+			t.Errorf("the turns were %v, want %v", got, want)
+		}
+	}
+}
+
+// The contenders take turns, in bursts; one that failed is not run again, and the table has
+// figures only for those that did not.
 func TestMeasure(t *testing.T) {
 	var log []string
 	c := benchCase{name: "x/y", rounds: 2, burst: 2, contenders: []contender{
