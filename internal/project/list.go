@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 )
 
 // Entry is a directory, a file or a link of a list.
@@ -100,7 +99,12 @@ func (v *View) readDir(name string) (list []fs.DirEntry, hidden int, err error) 
 // readEntries is dir.ReadDir(-1) without what that does for a file that was opened by an [os.Root]:
 // it asks the host for the size and time of each entry, three quarters of the time.
 func readEntries(dir *os.File) ([]fs.DirEntry, error) {
-	fd, err := unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	syscall.ForkLock.RLock() // no process of another goroutine inherits it
+	fd, err := syscall.Dup(int(dir.Fd()))
+	if err == nil {
+		syscall.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
 	if err != nil {
 		return nil, err
 	}

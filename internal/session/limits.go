@@ -71,7 +71,7 @@ func (s *Store) admit(name string) error {
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == name }) // its head is there already
 	if len(names) >= s.limits.Sessions {
-		return refuse("There are %d sessions, which is the limit (CODE_RUNNER_SESSIONS on the server): close one with %s.", len(names), s.closes())
+		return refuse("There are %d sessions, and the limit is %d (CODE_RUNNER_SESSIONS on the server): close one with %s.", len(names), s.limits.Sessions, s.closes())
 	}
 	return nil
 }
