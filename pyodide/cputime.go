@@ -7,7 +7,8 @@ import (
 )
 
 // stopwatch measures the processor time of a run, whose threads take turns. Each turn
-// is bound to a thread of the system. It may be read from anywhere.
+// is bound to a thread of the system, and ends where the guest waits (rest). It may be read
+// from anywhere.
 type stopwatch struct {
 	mu     sync.Mutex
 	thread int           // of the system, that has its turn; 0: none

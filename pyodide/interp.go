@@ -319,7 +319,7 @@ func (in *Interp) timeIsUp() {
 }
 
 // timed calls a function of the guest that runs a program and measures the processor time that it
-// takes: the guest stays on one thread.
+// takes: the guest is bound to a thread of the system, but where it waits.
 func (in *Interp) timed(ctx context.Context, maxReport uint32, begin func(guest) (report uint32, err error)) (*Result, time.Duration, error) {
 	known := in.cpu.reset()
 	defer in.cpu.stop()
