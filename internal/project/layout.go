@@ -38,7 +38,7 @@ func NewLayout(v *View) *Layout {
 		return nil
 	}
 	l := &Layout{view: v}
-	list, rest := v.List(maxCopied)
+	list, rest := v.list(maxCopied)
 	bySize := make([]*Entry, 0, len(list))
 	for i := range list {
 		if list[i].Info.Mode().IsRegular() {
@@ -58,13 +58,13 @@ func NewLayout(v *View) *Layout {
 		}
 	}
 	for _, e := range list {
-		if !tooMuch[e.Path] && !slices.Contains(rest, e.Path) {
+		if !tooMuch[e.Path] && !slices.ContainsFunc(rest, func(d unlisted) bool { return d.dir == e.Path }) {
 			l.Copies = append(l.Copies, e)
 		}
 	}
-	for _, dir := range rest {
-		if l.inPlace(dir) {
-			l.links = append(l.links, dir)
+	for _, d := range rest {
+		if l.inPlace(d) {
+			l.links = append(l.links, d.dir)
 		}
 	}
 	if len(l.omitted) > 0 {
@@ -102,19 +102,22 @@ func (l *Layout) Grants() (read []string) {
 // inPlace has a directory read in place and returns true if a link to it is enough. Where it has
 // something that the view does not show, it gets a link for each entry; and where that is too
 // much, it is left out. Each directory is read once.
-func (l *Layout) inPlace(dir string) (whole bool) {
+func (l *Layout) inPlace(d unlisted) (whole bool) {
 	made, links, omitted := len(l.made), len(l.links), len(l.omitted)
-	list, hidden, err := l.view.readDir(dir)
-	l.looked += len(list) + hidden
+	var err error
+	if !d.read && l.looked <= maxLooked {
+		d.shown, d.hidden, err = l.view.readDir(d.dir)
+	}
+	l.looked += len(d.shown) + d.hidden
 	if err != nil || l.looked > maxLooked {
-		l.omitted = append(l.omitted, dir)
+		l.omitted = append(l.omitted, d.dir)
 		return false
 	}
-	l.made = append(l.made, dir)
-	whole = dir != "." && hidden == 0
-	for _, e := range list {
-		at := path.Join(dir, e.Name())
-		if e.IsDir() && !l.inPlace(at) {
+	l.made = append(l.made, d.dir)
+	whole = d.dir != "." && d.hidden == 0
+	for _, e := range d.shown {
+		at := path.Join(d.dir, e.Name())
+		if e.IsDir() && !l.inPlace(unlisted{dir: at}) {
 			whole = false
 		} else if e.IsDir() || e.Type().IsRegular() {
 			l.links = append(l.links, at)
@@ -124,7 +127,7 @@ func (l *Layout) inPlace(dir string) (whole bool) {
 	case whole:
 		l.made, l.links = l.made[:made], l.links[:links]
 	case len(l.links) > maxInPlace:
-		l.made, l.links, l.omitted = l.made[:made], l.links[:links], append(l.omitted[:omitted], dir)
+		l.made, l.links, l.omitted = l.made[:made], l.links[:links], append(l.omitted[:omitted], d.dir)
 	}
 	return whole
 }

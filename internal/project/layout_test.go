@@ -37,6 +37,10 @@ func TestLayout(t *testing.T) {
 	if all := 3*maxCopied + 6; l.looked > all { // no directory is read for each of those above it, too
 		t.Errorf("looked at %d entries of at most %d", l.looked, all)
 	}
+	spent := &Layout{view: l.view, looked: maxLooked + 1}
+	if spent.inPlace(unlisted{dir: "clean"}) || spent.looked != maxLooked+1 || !slices.Equal(spent.omitted, []string{"clean"}) {
+		t.Errorf("with nothing left to look at: looked at %d entries, omitted %q", spent.looked-maxLooked-1, spent.omitted)
+	}
 	root, err := os.OpenRoot(work)
 	if err != nil {
 		t.Fatal(err)

@@ -17,16 +17,24 @@ type Entry struct {
 	Link string // the target of a link
 }
 
-// List returns the entries of the directory, a directory before its entries and what is high
+// unlisted is a directory that is too much for a list.
+type unlisted struct {
+	dir    string
+	read   bool // what follows is known
+	shown  []fs.DirEntry
+	hidden int
+}
+
+// list returns the entries of the directory, a directory before its entries and what is high
 // before what is deep, max at most and whole directories only. Rest are the directories whose
 // entries are not among them. It looks at some maxLooked.
-func (v *View) List(max int) (list []Entry, rest []string) {
+func (v *View) list(max int) (list []Entry, rest []unlisted) {
 	queue, looked := []string{"."}, 0
 	for len(queue) > 0 {
 		dir := queue[0]
 		queue = queue[1:]
 		if looked > maxLooked {
-			rest = append(rest, dir)
+			rest = append(rest, unlisted{dir: dir})
 			continue
 		}
 		entries, hidden, err := v.readDir(dir)
@@ -35,7 +43,7 @@ func (v *View) List(max int) (list []Entry, rest []string) {
 		}
 		looked += len(entries) + hidden
 		if len(list)+len(entries) > max {
-			rest = append(rest, dir)
+			rest = append(rest, unlisted{dir, true, entries, hidden})
 			continue
 		}
 		for _, d := range entries {
