@@ -179,17 +179,25 @@ func (c *hostCall) dispatch(ctx context.Context) (value any, err error) {
 		// host work until it does.
 		return nil, context.Cause(c.in.running)
 	}
-	if own, ok := ownCalls[name]; ok && !own.waits {
-		return own.do(ctx, c.in.instance, call[1], data)
-	} else if ok {
-		c.in.proc.Wait(ctx, func(ctx context.Context) { value, err = own.do(ctx, c.in.instance, call[1], data) })
+	if own, ok := ownCalls[name]; ok {
+		do := func(ctx context.Context) { value, err = own.do(ctx, c.in.instance, call[1], data) }
+		switch {
+		case own.waits:
+			c.in.proc.Wait(ctx, do)
+		case own.computes:
+			c.in.proc.Compute(ctx, do)
+		default:
+			do(ctx)
+		}
 		return value, err
 	}
 	f, ok := c.in.calls[name]
 	if !ok {
 		return nil, fmt.Errorf("the host offers no call %q", name)
 	}
+	aside := c.in.proc.Compute
 	if f.Waits {
+		aside = c.in.proc.Wait
 		left, limited := c.in.deadline.pause()
 		defer c.in.deadline.resume()
 		if limited {
@@ -198,10 +206,7 @@ func (c *hostCall) dispatch(ctx context.Context) (value any, err error) {
 			defer cancel()
 		}
 	}
-	c.in.proc.Wait(ctx, func(ctx context.Context) {
-		if f.Waits {
-			defer c.in.cpu.rest()()
-		}
+	aside(ctx, func(ctx context.Context) {
 		if f.DoData != nil {
 			value, err = f.DoData(ctx, call[1], data)
 		} else {

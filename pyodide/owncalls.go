@@ -12,18 +12,20 @@ import (
 // ownCall is a call that every program has, for the modules in guest/lib.
 type ownCall struct {
 	do          func(ctx context.Context, in *instance, argument json.RawMessage, data []byte) (any, error)
-	maxArgument int  // as Call.MaxArgument, with the data
-	waits       bool // or computes for long: other threads run, so it touches neither memory nor descriptors
+	maxArgument int // as Call.MaxArgument, with the data
+
+	// It waits, or computes for long: other threads run, so it touches neither memory nor descriptors.
+	waits, computes bool
 }
 
 // ownCalls are those calls by name. Their time is the program's. The context of a
 // call ends at signals, too, which those that compute are to outlive: they look
 // at the run's.
 var ownCalls = map[string]ownCall{
-	"hash":   {do: withArgument(callHash), maxArgument: maxHashed, waits: true},
-	"pbkdf2": {do: withArgument(callPBKDF2), maxArgument: maxHashed, waits: true},
-	"bcrypt": {do: withArgument(callBcrypt), waits: true},
-	"romix":  {do: withArgument(callROMix), maxArgument: maxHashed, waits: true},
+	"hash":   {do: withArgument(callHash), maxArgument: maxHashed, computes: true},
+	"pbkdf2": {do: withArgument(callPBKDF2), maxArgument: maxHashed, computes: true},
+	"bcrypt": {do: withArgument(callBcrypt), computes: true},
+	"romix":  {do: withArgument(callROMix), maxArgument: maxHashed, computes: true},
 
 	"spawn":       {do: withArgument(callSpawn), maxArgument: maxSpawn},
 	"wait":        {do: withArgument(callWait), waits: true},

@@ -113,10 +113,7 @@ func newCall(ctx context.Context, stack []uint64) call {
 func (c call) waiting(f func(context.Context) (int, abi.Errno)) (int, abi.Errno) {
 	var n int
 	var errno abi.Errno
-	c.p.Wait(c.ctx, func(ctx context.Context) {
-		defer c.p.Guest.Rest()()
-		n, errno = f(ctx)
-	})
+	c.p.Wait(c.ctx, func(ctx context.Context) { n, errno = f(ctx) })
 	if errno == abi.EINTR && c.ctx.Err() != nil {
 		stop(c.ctx)
 	}

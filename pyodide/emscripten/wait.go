@@ -47,8 +47,17 @@ func (w *waits) begin(ctx context.Context) (wait context.Context, done func()) {
 }
 
 // Wait calls f, which may wait for the host until its context ends: when ctx does,
-// or when a signal has come and the main thread waits. Other threads run meanwhile.
+// or when a signal has come and the main thread waits. Other threads run meanwhile, and
+// the guest rests.
 func (p *Process) Wait(ctx context.Context, f func(context.Context)) {
+	p.Compute(ctx, func(ctx context.Context) {
+		defer p.Guest.Rest()()
+		f(ctx)
+	})
+}
+
+// Compute is Wait for what uses the processor for the guest: it does not rest.
+func (p *Process) Compute(ctx context.Context, f func(context.Context)) {
 	begin := p.clock.monotonic()
 	done, threads := func() {}, p.Guest.Threads
 	if threads == nil || threads.Main() {
