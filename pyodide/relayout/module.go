@@ -67,10 +67,10 @@ func layOut(code []byte, offsets []int32, sources []Source, shapes []Shape) ([]b
 	if int64(len(code)) > math.MaxInt32/2 {
 		return nil, nil, nil, Stats{}, foreign("it has %d bytes", len(code))
 	}
-	m := newModule(code, offsets, sources, shapes)
 	if shapes != nil && len(shapes) != len(offsets) {
 		return nil, nil, nil, Stats{}, foreign("it has %d functions instead of %d", len(offsets), len(shapes))
 	}
+	m := newModule(code, offsets, sources, shapes)
 	if offsets[0] != 0 {
 		return nil, nil, nil, Stats{}, foreign("its first function is at %d", offsets[0])
 	}

@@ -39,6 +39,11 @@ func effect(in *wasmbin.Instr) (pops, pushes int, ok bool) {
 	return 0, 0, false
 }
 
+// setsLocal reports whether an instruction sets a local.
+func setsLocal(in *wasmbin.Instr) bool {
+	return in.Op == wasmbin.OpLocalSet || in.Op == wasmbin.OpLocalTee
+}
+
 // numeric has the number of operands of the arithmetic instructions that never trap.
 var numeric = func() (n [256]uint8) {
 	span := func(operands uint8, from, to int) {

@@ -257,7 +257,7 @@ func (g *group) findMoved() {
 	sets, at, reads := map[uint32]int{}, map[uint32]int{}, map[uint32]int{}
 	for i := range g.l.code {
 		switch in := &g.l.code[i]; {
-		case in.Op == wasmbin.OpLocalSet || in.Op == wasmbin.OpLocalTee:
+		case setsLocal(in):
 			sets[in.A], at[in.A] = sets[in.A]+1, i
 		case in.Op == wasmbin.OpLocalGet && !g.skip[i] && !g.isAddress(i):
 			reads[in.A]++

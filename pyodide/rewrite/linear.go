@@ -163,7 +163,7 @@ func (e *evaluation) step(round, i int) bool {
 		return true
 	case op == wasmbin.OpLocalGet:
 		v = e.local(in.A)
-	case op == wasmbin.OpLocalSet || op == wasmbin.OpLocalTee:
+	case setsLocal(in):
 		v = e.pop()
 		at := round*len(e.l.code) + i
 		n, ok := v.minus(linear{terms: []term{{in.A, 1}}})

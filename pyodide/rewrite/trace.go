@@ -44,9 +44,8 @@ func (l *leaf) branches(i int) bool {
 
 // branch adds a branch to the end of the path.
 func (l *leaf) branch(until bool) {
-	if l.until == nil {
+	if len(l.until) == 0 {
 		l.test = len(l.code)
-		l.until = map[int]bool{}
 	}
 	l.until[len(l.code)] = until
 }
@@ -59,7 +58,7 @@ func (c *coder) leafLoop() (l *leaf, ok bool) {
 		return nil, false
 	}
 	ahead, back := *c.c, uint32(0)
-	l = &leaf{sets: map[uint32]bool{}}
+	l = &leaf{until: map[int]bool{}, sets: map[uint32]bool{}}
 	var in wasmbin.Instr
 	for len(l.code) < maxStraight && ahead.Next(&in) {
 		offset := uint32(0)
@@ -77,8 +76,8 @@ func (c *coder) leafLoop() (l *leaf, ok bool) {
 				ahead = body
 			}
 		case in.Op == wasmbin.OpBr && in.A == back:
-			return l, l.until != nil
-		case in.Op == wasmbin.OpLocalSet || in.Op == wasmbin.OpLocalTee:
+			return l, len(l.until) > 0
+		case setsLocal(&in):
 			l.sets[in.A] = true
 		case in.Op == wasmbin.OpGlobalGet:
 			if _, ok := c.r.got.offset(in.A); ok {
@@ -156,7 +155,7 @@ func (g *group) mayLeave() bool {
 		switch in := &g.l.code[i]; {
 		case in.Op >= wasmbin.OpI32Store && sizes[in.Op] != 0:
 			return false
-		case (in.Op == wasmbin.OpLocalSet || in.Op == wasmbin.OpLocalTee) && !g.allMove(i) && g.readFirst(in.A):
+		case setsLocal(in) && !g.allMove(i) && g.readFirst(in.A):
 			return false
 		}
 	}
@@ -169,7 +168,7 @@ func (g *group) readFirst(local uint32) bool {
 		switch in := &g.l.code[i]; {
 		case in.Op == wasmbin.OpLocalGet && in.A == local:
 			return true
-		case (in.Op == wasmbin.OpLocalSet || in.Op == wasmbin.OpLocalTee) && in.A == local:
+		case setsLocal(in) && in.A == local:
 			return false
 		}
 	}
@@ -185,7 +184,7 @@ func (g *group) leave(code asm, round, at int) asm {
 	done := map[uint32]bool{}
 	for i := range g.l.code {
 		in := &g.l.code[i]
-		if in.Op != wasmbin.OpLocalSet && in.Op != wasmbin.OpLocalTee || done[in.A] || !g.readFirst(in.A) {
+		if !setsLocal(in) || done[in.A] || !g.readFirst(in.A) {
 			continue
 		}
 		first := in.A // what it was when the group began
