@@ -13,9 +13,10 @@ import _coderunner_renew
 # What most programs import.
 _COMMON = """abc argparse asyncio base64 bisect calendar collections.abc concurrent.futures contextlib copy csv
 dataclasses datetime decimal difflib enum fractions functools glob hashlib heapq html inspect io itertools json logging
-math multiprocessing.pool multiprocessing.queues multiprocessing.spawn multiprocessing.synchronize operator os pathlib
-pickle pprint queue random re secrets shutil statistics string struct subprocess tempfile textwrap threading time timeit tokenize
-types typing unicodedata unittest urllib.parse uuid warnings weakref zipfile zlib"""
+math multiprocessing.pool multiprocessing.popen_spawn_posix multiprocessing.queues multiprocessing.resource_tracker
+multiprocessing.spawn multiprocessing.synchronize operator os pathlib pickle pkgutil pprint queue random re secrets
+shutil statistics string struct subprocess tempfile textwrap threading time timeit tokenize types typing unicodedata
+unittest urllib.parse uuid warnings weakref zipfile zlib"""
 
 
 def preload(request):

@@ -126,6 +126,8 @@ def find_definitions(module):
     def _earlier_calls():
         """The texts of a session's earlier calls, and the values of their variables,
         pickled, that a function of theirs or of this call's may use."""
+        if not earlier:
+            return {}
         texts, used, values = [], set(), {}
         main = sys.modules["__main__"]
         for name, (_, _, lines, *_) in list(linecache.cache.items()):
@@ -141,7 +143,7 @@ def find_definitions(module):
             for node in tree.body:
                 if isinstance(node, _NAMES[2:]):
                     used.update(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
-        for name in used & vars(main).keys() if texts else ():
+        for name in used & vars(main).keys():
             value = getattr(main, name)
             if not isinstance(value, (type, types.ModuleType, types.FunctionType)):
                 try:
