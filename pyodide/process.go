@@ -39,6 +39,9 @@ func (in *Interp) makeFiles(o Options, clock time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
+	if o.Process != nil {
+		in.proc.GoBy(o.Process.Booted(in.proc.Booted()))
+	}
 	in.proc.SetMemory(in.mod.Memory())
 	in.signals.proc = in.proc
 	in.env, in.calls, in.location, in.process = o.Env, o.Calls, location, o.Process

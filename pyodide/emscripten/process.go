@@ -207,6 +207,17 @@ func (p *Process) Close() {
 	}
 }
 
+// Booted returns when the guest's monotonic clock showed 0.
+func (p *Process) Booted() time.Time { return p.clock.zero }
+
+// GoBy has the monotonic clock of a process that has not begun go by that of others, which
+// showed 0 at a time, unless it shows more already: see [Config.Monotonic].
+func (p *Process) GoBy(booted time.Time) {
+	if ahead := p.clock.zero.Sub(booted); ahead > 0 {
+		p.clock.zero, p.clock.waited = booted, p.clock.waited+ahead
+	}
+}
+
 // Monotonic is what the guest's monotonic clock shows. A process that goes on
 // with a guest's memory must not show less: see [Config.Monotonic].
 func (p *Process) Monotonic() time.Duration { return p.clock.monotonic() }

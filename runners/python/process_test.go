@@ -368,6 +368,11 @@ func TestMultiprocessing(t *testing.T) {
 	if o.Status != runners.Succeeded || o.Stdout != "shell\n/home/user\n[1, 2, 3]\n" || o.Stderr != "" {
 		t.Errorf("%s %+v, stdout %q, stderr %q", o.Status, o.Error, o.Stdout, o.Stderr)
 	}
+	// The clock of one process goes by that of the others.
+	o = run(t, r, "import time\nfrom multiprocessing import Pool\ndef now(_): return time.monotonic()\nif __name__ == '__main__':\n    time.sleep(0.2)\n    before = time.monotonic()\n    with Pool(1) as p: child = p.map(now, [0])[0]\n    print(before < child < time.monotonic())")
+	if o.Stdout != "True\n" {
+		t.Errorf("%s %+v, stdout %q, stderr %q", o.Status, o.Error, o.Stdout, o.Stderr)
+	}
 	// Nothing of it is left for the next program.
 	value(t, run(t, r, "import os\nos.listdir('/dev/shm')"), "[]")
 }

@@ -38,6 +38,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"coderunner/internal/machine/abi"
@@ -109,6 +110,7 @@ type Kernel struct {
 	options Options
 	fs      *memfs.FS
 	began   time.Time
+	booted  atomic.Pointer[time.Time]
 
 	mu        sync.Mutex
 	processes map[int]*Process // those that run, and those that nobody has waited for
@@ -137,6 +139,13 @@ func New(o Options) (*Kernel, error) {
 		return nil, err
 	}
 	return k, nil
+}
+
+// Booted returns when the monotonic clock of all processes showed 0: what the first that asks
+// says of its own.
+func (p *Process) Booted(own time.Time) time.Time {
+	p.k.booted.CompareAndSwap(nil, &own)
+	return *p.k.booted.Load()
 }
 
 // Processors returns the number of processors that programs are told of: those that
