@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,6 +19,13 @@ type command struct {
 	path string
 	env  []string // all of it
 }
+
+// python returns the path of the host's Python, "" if there is none. What a version manager has
+// under its name is a script, which takes three times as long to start.
+var python = sync.OnceValue(func() string {
+	out, _ := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	return strings.TrimSpace(string(out))
+})
 
 // run returns what the process printed.
 func (c command) run(ctx context.Context, args ...string) (stdout string, err error) {

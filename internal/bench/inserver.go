@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os/exec"
 	"time"
 )
 
@@ -71,12 +70,12 @@ func (h *hosts) inServer() (cases []benchCase, err error) {
 			}
 			return figureOf(out, ms(time.Since(began)), hello)
 		})}
-		if python, missing := exec.LookPath("python3"); p.native && missing == nil {
+		if p.native && python() != "" {
 			file := "run_" + p.name + ".py" // not the name of a module
 			if err := h.write(file, p.code); err != nil {
 				return nil, err
 			}
-			c.contenders = append(c.contenders, process("python3", command{path: python, env: ownEnv()}, hello, h.file(file)))
+			c.contenders = append(c.contenders, process("python3", command{path: python(), env: ownEnv()}, hello, h.file(file)))
 		}
 		cases = append(cases, c)
 	}
