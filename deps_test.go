@@ -255,7 +255,6 @@ const capabilities = `
 	github.com/CycloneDX/cyclonedx-go: cmd/release
 	deps.dev/util/pypi: runners/python/resolver runners/python/wheel
 	deps.dev/util/semver: runners/deno/process runners/python/resolver
-	github.com/aquasecurity/go-pep440-version: runners/python/requirement
 `
 
 // parse reads a table of "name: word word" with comments behind "#".

@@ -152,12 +152,9 @@ func (e *markerEval) value(word string) (value, name string, err error) {
 
 // compareMarker compares as versions what is a version and a specifier, else as text.
 func compareMarker(l, op, r string) (bool, error) {
-	if op != "in" && op != "not in" && versionPattern.MatchString(l) && checkClause(op, r) == nil {
-		c, err := ParseRange(op + r)
-		v, err2 := ParseVersion(l)
-		if err == nil && err2 == nil {
-			return c.Contains(v), nil
-		}
+	c, err := parseSpecifier(op, r)
+	if v, err2 := ParseVersion(l); err == nil && err2 == nil {
+		return c.contains(v), nil
 	}
 	switch op {
 	case "in":

@@ -10,18 +10,21 @@
 // Requirements: https://packaging.python.org/en/latest/specifications/dependency-specifiers/
 // (PEP 508). Inline metadata:
 // https://packaging.python.org/en/latest/specifications/inline-script-metadata/ (PEP 723).
+// Versions and ranges: https://packaging.python.org/en/latest/specifications/version-specifiers/
+// (PEP 440), with the answers of the library packaging 26.4.
 //
 // # Limits
 //
-// Requirements with a URL are refused: packages come from the configured index.
+// Requirements with a URL are refused: packages come from the configured index. The
+// numbers of a version are less than 2^63.
 //
 // # Testing
 //
-// FuzzParse and FuzzScript.
+// FuzzParse, FuzzScript and FuzzVersion. RATIONALE.md of package python says why
+// versions are parsed here.
 package requirement
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,9 +88,6 @@ var (
 		`(?:\[(` + blank + `(?:` + identifier + blank + `(?:,` + blank + identifier + blank + `)*)?)\]` + blank + `)?` +
 		`(` + clauses + `|\(` + blank + clauses + blank + `\))?` + blank + `(?:;(.*))?$`)
 	clausePattern = lazyregexp.New(`(===|~=|==|!=|<=|>=|<|>)` + blank + `(` + version + `)`)
-	// A version as PEP 440 has it, in any spelling that packaging accepts.
-	versionPattern = lazyregexp.New(`(?i)^v?(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:alpha|a|beta|b|preview|pre|c|rc)[-_.]?[0-9]*)?` +
-		`(?:-[0-9]+|[-_.]?(?:post|rev|r)[-_.]?[0-9]*)?(?:[-_.]?dev[-_.]?[0-9]*)?(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?$`)
 )
 
 // Parse parses a requirement (PEP 508). The error is one sentence that quotes
@@ -119,7 +119,7 @@ func Parse(text string) (Requirement, error) {
 	r.Extras = slices.Compact(r.Extras)
 	var parts []string
 	for _, c := range clausePattern.FindAllStringSubmatch(m[3], -1) {
-		if err := checkClause(c[1], c[2]); err != nil {
+		if _, err := parseSpecifier(c[1], c[2]); err != nil {
 			return bad(err.Error())
 		}
 		parts = append(parts, c[1]+c[2])
@@ -130,25 +130,6 @@ func Parse(text string) (Requirement, error) {
 		return bad("what follows the semicolon is not a marker")
 	}
 	return r, nil
-}
-
-func checkClause(operator, v string) error {
-	if operator == "===" {
-		return nil // any text
-	}
-	if prefix, ok := strings.CutSuffix(v, ".*"); ok {
-		if operator != "==" && operator != "!=" {
-			return fmt.Errorf("%s does not go with %s", operator, v)
-		}
-		v = prefix
-	}
-	if !versionPattern.MatchString(v) {
-		return fmt.Errorf("%s is not a version", v)
-	}
-	if operator == "~=" && !strings.Contains(v, ".") {
-		return errors.New("~= needs a version of two numbers or more")
-	}
-	return nil
 }
 
 // Key returns the requirements sorted and without duplicates, for comparison.
