@@ -79,8 +79,8 @@ const imports = `
 	internal/userland/shell/vars: internal/machine/memfs internal/userland/shell/parse internal/userland/shell/quote
 
 	# CPython, on a machine
-	pyodide: internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/gofunc pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/split pyodide/tlsbio pyodide/wasmbin
-	pyodide/codestore: internal/procdir pyodide/dwarf pyodide/relayout pyodide/wasmbin
+	pyodide: internal/cbor internal/machine/abi internal/machine/baton internal/machine/clock internal/machine/hostdir internal/machine/kernel internal/machine/memfs internal/machine/netstack internal/pool internal/recent pyodide/codestore pyodide/dylink pyodide/emscripten pyodide/gofunc pyodide/hashlib pyodide/hostfn pyodide/jsffi pyodide/libffi pyodide/linmem pyodide/rewrite pyodide/snapshot pyodide/split pyodide/tlsbio pyodide/wasmbin
+	pyodide/codestore: internal/cbor internal/procdir pyodide/dwarf pyodide/relayout pyodide/wasmbin
 	pyodide/dwarf: pyodide/wasmbin
 	pyodide/dylink: pyodide/hostfn pyodide/wasmbin
 	pyodide/dylink/dylinktest: pyodide/wasmbin
@@ -106,6 +106,7 @@ const imports = `
 	cache/contents: cache
 	internal/bench: cache internal/fetch internal/versions
 	internal/builder: cache internal/recent
+	internal/cbor:
 	internal/clients:
 	internal/conformance: cache internal/fetch internal/testcache internal/versions
 	internal/fetch: cache
@@ -181,8 +182,8 @@ const imports = `
 	runners/runnertest: internal/sample runners
 	runners/toolbox: runners
 	runners/wasi: internal/machine/kernel internal/machine/memfs runners runners/bash runners/wasi/clang runners/wasi/engine runners/wasi/guest runners/wasi/module runners/wasi/perl runners/wasi/php runners/wasi/quickjs runners/wasi/ruby runners/wasi/sql
-	runners/wasi/clang: cache internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent internal/versions pyodide/wasmbin runners runners/wasi/engine runners/wasi/guest
-	runners/wasi/engine: internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 internal/recent pyodide pyodide/codestore pyodide/dwarf pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners
+	runners/wasi/clang: cache internal/cbor internal/machine/abi internal/machine/kernel internal/machine/memfs internal/recent internal/versions pyodide/wasmbin runners runners/wasi/engine runners/wasi/guest
+	runners/wasi/engine: internal/cbor internal/fetch internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 internal/recent pyodide pyodide/codestore pyodide/dwarf pyodide/hostfn pyodide/linmem pyodide/rewrite pyodide/wasmbin runners
 	runners/wasi/guest: internal/machine/abi internal/machine/kernel internal/machine/memfs internal/preview1 pyodide/dwarf runners runners/wasi/engine
 	runners/wasi/module: internal/machine/abi internal/machine/kernel runners runners/wasi/engine runners/wasi/guest
 	runners/wasi/perl: internal/lazyregexp internal/machine/abi internal/machine/memfs internal/versions pyodide/hostfn runners runners/wasi/engine runners/wasi/guest
@@ -228,6 +229,7 @@ const capabilities = `
 	github.com/mattn/go-sixel: internal/repl
 	github.com/dustin/go-humanize: cache/contents cmd/coderunner internal/answer internal/server internal/session
 	github.com/google/shlex: cmd/coderunner
+	github.com/fxamacker/cbor/v2: internal/cbor
 	github.com/go-json-experiment/json: runners/python/index
 	github.com/dlclark/regexp2: internal/userland/regex
 	github.com/itchyny/gojq: internal/userland/commands/jq

@@ -147,8 +147,11 @@ func (in *instance) bootGuest(g guest) error {
 // Upstream's own trampoline needs wasm GC (ref.test); see CPython's
 // Python/emscripten_trampoline.c.
 func (in *instance) installTrampoline(g guest) error {
-	info := in.compiled.module.info
-	arity := info.Arity()
+	functions, err := in.compiled.module.functions()
+	if err != nil {
+		return err
+	}
+	arity := functions.Arity()
 	table, err := g.alloc(arity)
 	if err != nil {
 		return err
@@ -171,7 +174,7 @@ func (in *instance) installTrampoline(g guest) error {
 	if !ok {
 		return errOutOfRange
 	}
-	return g.store(runtime+at, info.Trampoline)
+	return g.store(runtime+at, in.compiled.module.info.Trampoline)
 }
 
 // instantiate makes an instance whose guest has not run yet.

@@ -1,9 +1,7 @@
 package pyodide
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +11,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/internal/cbor"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/rewrite"
@@ -208,7 +207,7 @@ func (r *compiled) loadLibrary(ctx context.Context, sum string, stub *codestore.
 	image := stub.Wasm
 	if len(stub.Info) > 0 {
 		p := &parts{compiled: r, sum: sum, turn: make(chan struct{}, 1)}
-		if err := gob.NewDecoder(bytes.NewReader(stub.Info)).Decode(&p.splitInfo); err != nil {
+		if err := cbor.Unmarshal(stub.Info, &p.splitInfo); err != nil {
 			return nil, fmt.Errorf("read a split library: %w", err)
 		}
 		p.code = make([]wazero.CompiledModule, len(p.Parts))
@@ -232,9 +231,12 @@ func (r *compiled) initLink() {
 		if err := errors.Join(libraryRows().Instantiate(ctx, r.wz), instantiateLoader(ctx, r.wz)); err != nil {
 			return nil, err
 		}
-		info := r.module.info
+		f, err := r.module.functions()
+		if err != nil {
+			return nil, err
+		}
 		return dylink.NewMain(r.module.wasm, dylink.MainFacts{
-			Symbols: info.Symbols, Slots: info.Slots, SlotTypes: info.SlotTypes, Types: info.Types})
+			Symbols: r.module.info.Symbols, Slots: f.Slots, SlotTypes: f.SlotTypes, Types: f.Types})
 	})
 }
 

@@ -1,9 +1,7 @@
 package pyodide
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/internal/cbor"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/hostfn"
@@ -47,11 +46,10 @@ func (s *librarySource) split() error {
 	if err != nil {
 		return err
 	}
-	var info bytes.Buffer
-	if err := gob.NewEncoder(&info).Encode(splitInfo{s.Stub, m.Parts}); err != nil {
+	if s.Info, err = cbor.Marshal(splitInfo{s.Stub, m.Parts}); err != nil {
 		return err
 	}
-	s.Whole, s.Info = m.Primary, info.Bytes()
+	s.Whole = m.Primary
 	s.Stub, s.Data, err = dylink.Stub(m.Primary)
 	return err
 }
@@ -141,16 +139,17 @@ func (p *parts) find(ctx context.Context) error {
 	if err == nil {
 		var b []byte
 		if b, err = os.ReadFile(file); err == nil {
-			err = gob.NewDecoder(bytes.NewReader(b)).Decode(&built)
+			err = cbor.Unmarshal(b, &built)
 		}
 		if err == nil && len(built) != len(p.Parts) {
 			err = errors.New("the kept parts of a library are damaged")
 		}
 	}
-	if p.built = built; errors.Is(err, ErrNotPrepared) {
-		return nil
+	if err != nil && !errors.Is(err, ErrNotPrepared) {
+		return err
 	}
-	return err
+	p.built = built
+	return nil
 }
 
 // keep keeps the parts that were compiled, if none are yet.
@@ -161,7 +160,7 @@ func (p *parts) keep(ctx context.Context) error {
 	version, err := p.compiled.code.Version()
 	if err == nil {
 		_, err = p.config.Store.File(ctx, libraryKinds.Code, partsKey(p.sum)+" "+version, func(_ context.Context, w io.Writer) error {
-			return gob.NewEncoder(w).Encode(p.built)
+			return cbor.Write(w, p.built)
 		})
 	}
 	return err

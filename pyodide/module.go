@@ -1,15 +1,15 @@
 package pyodide
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/internal/cbor"
 	"coderunner/internal/machine/abi"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/rewrite"
@@ -32,10 +32,41 @@ type compiled struct {
 
 // module describes the main module, without its machine code.
 type module struct {
-	wasm   []byte // whole or stub
-	info   *rewrite.Info
-	digest string                            // of the whole rewritten module: SHA-256, hexadecimal
-	data   func() ([]rewrite.Segment, error) // its data segments
+	wasm      []byte                             // whole or stub
+	info      *rewrite.Info                      // its Functions and Data: see below
+	digest    string                             // of the whole rewritten module: SHA-256, hexadecimal
+	data      func() ([]rewrite.Segment, error)  // its data segments
+	functions func() (*rewrite.Functions, error) // decoded when first called
+}
+
+// mainInfo is what the stub module of the main module keeps for its loader.
+type mainInfo struct {
+	Info      rewrite.Info // without Functions and Data
+	Functions []byte       // encoded: more than half of the time, which a start from a snapshot saves
+}
+
+// encodeInfo returns the encoding of a mainInfo.
+func encodeInfo(info rewrite.Info) ([]byte, error) {
+	functions, err := cbor.Marshal(info.Functions)
+	if err != nil {
+		return nil, err
+	}
+	info.Functions, info.Data = rewrite.Functions{}, nil // data is large, and only needed to boot
+	return cbor.Marshal(mainInfo{info, functions})
+}
+
+// decodeInfo sets info and functions from what encodeInfo has returned.
+func (m *module) decodeInfo(b []byte) error {
+	var kept mainInfo
+	if err := cbor.Unmarshal(b, &kept); err != nil {
+		return err
+	}
+	m.info = &kept.Info
+	m.functions = sync.OnceValues(func() (*rewrite.Functions, error) {
+		f := new(rewrite.Functions)
+		return f, cbor.Unmarshal(kept.Functions, f)
+	})
+	return nil
 }
 
 // rewriteMain rewrites the main module.
@@ -61,12 +92,11 @@ func (c *Config) buildMain(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	info.Data = nil // large, and only needed to boot
-	var text bytes.Buffer
-	if err := gob.NewEncoder(&text).Encode(info); err != nil {
+	text, err := encodeInfo(*info)
+	if err != nil {
 		return err
 	}
-	return codestore.Build(ctx, dir, codestore.Source{Whole: wasm, Stub: m.Stub(nil), Info: text.Bytes()})
+	return codestore.Build(ctx, dir, codestore.Source{Whole: wasm, Stub: m.Stub(nil), Info: text})
 }
 
 // mainData returns the data of the main module.
@@ -92,7 +122,8 @@ func (r *compiled) compile(ctx context.Context) (err error) {
 		return fmt.Errorf("load CPython: %w", err)
 	}
 	r.module = &module{wasm: wasm, info: info, digest: codestore.Digest(wasm),
-		data: func() ([]rewrite.Segment, error) { return info.Data, nil }}
+		data:      func() ([]rewrite.Segment, error) { return info.Data, nil },
+		functions: func() (*rewrite.Functions, error) { return &info.Functions, nil }}
 	if r.main, err = r.code.Compile(ctx, wasm); err != nil {
 		return fmt.Errorf("compile CPython: %w", err)
 	}
@@ -116,8 +147,8 @@ func (r *compiled) takeModule(ctx context.Context) (err error) {
 	}
 	r.unmap = append(r.unmap, unmap)
 	r.checkLayout("CPython", stub)
-	r.module = &module{wasm: stub.Wasm, info: new(rewrite.Info), digest: stub.Digest, data: r.config.mainData}
-	if err := gob.NewDecoder(bytes.NewReader(stub.Info)).Decode(r.module.info); err != nil {
+	r.module = &module{wasm: stub.Wasm, digest: stub.Digest, data: r.config.mainData}
+	if err := r.module.decodeInfo(stub.Info); err != nil {
 		return fmt.Errorf("load CPython: read %s: %w", file, err)
 	}
 	r.main, err = r.code.LoadOr(ctx, stub, code, func() ([]byte, error) {

@@ -256,7 +256,7 @@ func TestStamp(t *testing.T) {
 func stubFile(t testing.TB) []byte {
 	t.Helper()
 	s := Stub{Wasm: []byte("wasm"), Info: []byte("info"), Digest: "d", code: "name",
-		Data: []wasmbin.Segment{{Addr: 3, Bytes: []byte("ab")}, {Addr: 9, Bytes: []byte("cde")}}}
+		places: []byte("places"), Data: []wasmbin.Segment{{Addr: 3, Bytes: []byte("ab")}, {Addr: 9, Bytes: []byte("cde")}}}
 	var b bytes.Buffer
 	if err := s.write(&b); err != nil {
 		t.Fatal(err)
@@ -270,7 +270,7 @@ func TestReadStub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if string(got.Wasm) != "wasm" || got.code != "name" || string(got.Info) != "info" || len(got.Data) != 2 ||
+	if string(got.Wasm) != "wasm" || got.code != "name" || string(got.Info) != "info" || string(got.places) != "places" || len(got.Data) != 2 ||
 		got.Data[1].Addr != 9 || string(got.Data[1].Bytes) != "cde" {
 		t.Errorf("got %+v", got)
 	}
@@ -281,9 +281,29 @@ func TestReadStub(t *testing.T) {
 	}
 }
 
+// TestNoData tells a stub whose data is apart, and empty, from one that has its data itself.
+func TestNoData(t *testing.T) {
+	for _, data := range [][]wasmbin.Segment{nil, {}} {
+		var b bytes.Buffer
+		s := Stub{Wasm: []byte("wasm"), Data: data, code: "name"}
+		if err := s.write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ReadStub(b.Bytes()); err != nil || (got.Data == nil) != (data == nil) {
+			t.Errorf("of %#v: %+v, %v", data, got, err)
+		}
+	}
+}
+
 // FuzzReadStub wants no panic.
 func FuzzReadStub(f *testing.F) {
-	f.Add(stubFile(f))
+	b := stubFile(f)
+	f.Add(b)
+	for n := range b { // each byte is damaged once, as are the lengths
+		f.Add(append(append(bytes.Clone(b[:n]), b[n]^0x1f), b[n+1:]...))
+	}
+	f.Add(append([]byte(format), 5, 0, 0, 0, 0x9a, 0xff, 0xff, 0xff, 0xff)) // a list of 4 G elements
+	f.Add(append([]byte("STUB0001"), b[len(format):]...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := ReadStub(b)
 		if err == nil && len(s.Wasm) > len(b) {

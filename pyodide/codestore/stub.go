@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/gob"
 	"encoding/hex"
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 
+	"coderunner/internal/cbor"
 	"coderunner/pyodide/wasmbin"
 )
 
@@ -17,9 +18,9 @@ import (
 // trap. Its file is
 //
 //	0        8         12
-//	┌────────┬─────────┬──────────────┬────────┬─────────┬──
-//	│ magic  │ length  │ head, as gob │  wasm  │ data of │ the segments
-//	└────────┴─────────┴──────────────┴────────┴─────────┴──
+//	┌────────┬─────────┬───────────────┬────────┬────────┬─────────┬──
+//	│ magic  │ length  │ head, as CBOR │  wasm  │  info  │ data of │ the segments
+//	└────────┴─────────┴───────────────┴────────┴────────┴─────────┴──
 type Stub struct {
 	Wasm   []byte
 	Data   []wasmbin.Segment // stored apart from Wasm; nil: in it
@@ -33,8 +34,7 @@ type Stub struct {
 // head is the header of a stub's file.
 type head struct {
 	Code, Digest string
-	Info         []byte
-	Wasm         int // bytes
+	Wasm, Info   int // bytes
 	Data         []dataHead
 	Apart        bool // whether data is apart from Wasm
 	Layout       Layout
@@ -47,20 +47,20 @@ type dataHead struct {
 }
 
 // format changes with the format of stub modules and with what they leave out.
-const format = "STUB0001"
+const format = "STUB0002"
 
 // write writes the file.
 func (s *Stub) write(w io.Writer) error {
-	h := head{Code: s.code, Digest: s.Digest, Info: s.Info, Wasm: len(s.Wasm), Apart: s.Data != nil, Layout: s.Layout, Places: s.places}
+	h := head{Code: s.code, Digest: s.Digest, Wasm: len(s.Wasm), Info: len(s.Info), Apart: s.Data != nil, Layout: s.Layout, Places: s.places}
 	for _, d := range s.Data {
 		h.Data = append(h.Data, dataHead{d.Addr, len(d.Bytes)})
 	}
-	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(h); err != nil {
+	text, err := cbor.Marshal(h)
+	if err != nil {
 		return err
 	}
-	begin := binary.LittleEndian.AppendUint32([]byte(format), uint32(b.Len()))
-	if _, err := w.Write(append(append(begin, b.Bytes()...), s.Wasm...)); err != nil {
+	begin := binary.LittleEndian.AppendUint32([]byte(format), uint32(len(text)))
+	if _, err := w.Write(slices.Concat(begin, text, s.Wasm, s.Info)); err != nil {
 		return err
 	}
 	for _, d := range s.Data {
@@ -73,7 +73,7 @@ func (s *Stub) write(w io.Writer) error {
 
 var errDamaged = errors.New("the stub module is damaged")
 
-// ReadStub reads the file of a stub module. The result aliases b.
+// ReadStub reads the file of a stub module. The result aliases b, but for what Trace uses.
 func ReadStub(b []byte) (*Stub, error) {
 	b, ok := bytes.CutPrefix(b, []byte(format))
 	if !ok || len(b) < 4 {
@@ -89,10 +89,10 @@ func ReadStub(b []byte) (*Stub, error) {
 	}
 	text := take(int(binary.LittleEndian.Uint32(take(4))))
 	var h head
-	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&h); err != nil {
+	if err := cbor.Unmarshal(text, &h); err != nil {
 		return nil, errors.Join(errDamaged, err)
 	}
-	s := &Stub{Wasm: take(h.Wasm), Info: h.Info, Digest: h.Digest, Layout: h.Layout, places: h.Places, code: h.Code}
+	s := &Stub{Wasm: take(h.Wasm), Info: take(h.Info), Digest: h.Digest, Layout: h.Layout, places: h.Places, code: h.Code}
 	if h.Apart {
 		s.Data = []wasmbin.Segment{}
 	}

@@ -41,6 +41,10 @@ func TestPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cut := &Stub{places: s.places[:len(s.places)-1]}
+	if got := cut.placesOf([]frame{{"f", 1}}); got != nil {
+		t.Errorf("places that are cut: %v", got)
+	}
 	for _, test := range []struct {
 		export string
 		arg    uint64

@@ -12,14 +12,8 @@ type Info struct {
 	// Symbols are the values of the exported immutable i32 globals: addresses of
 	// data; in a side module relative to where its memory begins.
 	Symbols map[string]uint32
-	// Slots has the slot of table 0 that the module's own element segments give
-	// an exported function; relative like SlotTypes.
-	Slots map[string]uint32
-	// SlotTypes has for each slot of table 0, up to the last that the module
-	// itself fills, the index in Types of the function's type, or NoType. Slots
-	// of a side module are relative to where its part of the table begins.
-	SlotTypes []uint32
-	Types     []wasmbin.FuncType
+
+	Functions
 
 	// Data is what the lean form leaves out: the host writes it in this order
 	// before anything runs, except when a snapshot is restored.
@@ -36,9 +30,21 @@ type Info struct {
 	// Tables describes the tables of a main module.
 	Tables []Table
 
-	places places // with Options.Places; gob leaves it out, as nobody wants it later
+	places places // with Options.Places; it is not encoded, as nobody wants it later
 
 	Stats Stats
+}
+
+// Functions describes the functions in table 0, for booting and linking.
+type Functions struct {
+	// Slots has the slot of table 0 that the module's own element segments give
+	// an exported function; relative like SlotTypes.
+	Slots map[string]uint32
+	// SlotTypes has for each slot of table 0, up to the last that the module
+	// itself fills, the index in Types of the function's type, or NoType. Slots
+	// of a side module are relative to where its part of the table begins.
+	SlotTypes []uint32
+	Types     []wasmbin.FuncType
 }
 
 // NoType in SlotTypes marks a slot that is empty.
@@ -52,12 +58,12 @@ type Table struct {
 }
 
 // Arity returns the arity table for the trampoline, one byte a slot.
-func (i *Info) Arity() []byte {
-	out := make([]byte, len(i.SlotTypes))
-	for s, t := range i.SlotTypes {
+func (f *Functions) Arity() []byte {
+	out := make([]byte, len(f.SlotTypes))
+	for s, t := range f.SlotTypes {
 		out[s] = noArity
 		if t != NoType {
-			out[s] = arityOf(i.Types[t])
+			out[s] = arityOf(f.Types[t])
 		}
 	}
 	return out
@@ -68,7 +74,7 @@ func ArityOf(t wasmbin.FuncType) byte { return arityOf(t) }
 
 func (r *rewriter) info() *Info {
 	m := r.m
-	i := &Info{Symbols: map[string]uint32{}, Slots: map[string]uint32{}, Types: m.Types}
+	i := &Info{Symbols: map[string]uint32{}, Functions: Functions{Slots: map[string]uint32{}, Types: m.Types}}
 	hidden := make([]string, len(m.Globals))
 	for g := m.ImportedGlobals; g < len(m.Globals); g++ {
 		if m.Globals[g].Mutable {

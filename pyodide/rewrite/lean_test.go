@@ -71,9 +71,7 @@ func TestLean(t *testing.T) {
 	}
 	want := &Info{
 		Symbols:    map[string]uint32{"PyExc_Foo": 1234, "in_code": 40, "_PyRuntime": 2345},
-		Slots:      map[string]uint32{"zero": 1, "one": 2, "uno": 2, "two": 3},
-		SlotTypes:  info.SlotTypes,
-		Types:      info.Types,
+		Functions:  Functions{map[string]uint32{"zero": 1, "one": 2, "uno": 2, "two": 3}, info.SlotTypes, info.Types},
 		Data:       []Segment{{Addr: 16, Bytes: []byte("hello")}, {Addr: 18, Bytes: []byte("LL")}},
 		Trampoline: 8,
 		Globals:    []string{"__stack_pointer", "__global_3", "__global_7", ArityTable, ArityLen},

@@ -84,9 +84,7 @@ func TestAcrossModules(t *testing.T) {
 	}
 	want := &Info{
 		Symbols:   map[string]uint32{"where": 8},
-		Slots:     map[string]uint32{"throw": 0, "throw_mine": 1},
-		SlotTypes: []uint32{0, 0},
-		Types:     info.Types,
+		Functions: Functions{map[string]uint32{"throw": 0, "throw_mine": 1}, []uint32{0, 0}, info.Types},
 		Globals:   []string{"__global_3"},
 		Stats:     info.Stats,
 	}

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
+	"coderunner/internal/cbor"
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/recent"
 	"coderunner/runners"
@@ -43,18 +43,18 @@ func (b *builder) remembered(ctx context.Context, key string, build func() (*bui
 			k = kept{Said: r.said, Made: r.made, Files: b.seen()}
 		}
 	}
-	file, err := b.Engine.Keep(ctx, key, func(_ context.Context, w io.Writer) error {
+	file, err := b.Engine.Keep(ctx, "2 "+key, func(_ context.Context, w io.Writer) error {
 		if attempt(); k.Files == nil {
 			return errors.New("what comes of it may change")
 		}
-		return gob.NewEncoder(w).Encode(&k)
+		return cbor.Write(w, &k)
 	})
 	if r == nil && failure == nil {
 		var text []byte
 		if err == nil {
 			text, err = os.ReadFile(file)
 		}
-		if err == nil && gob.NewDecoder(bytes.NewReader(text)).Decode(&k) == nil && b.still(k) {
+		if err == nil && cbor.Unmarshal(text, &k) == nil && b.still(k) {
 			r = &built{said: k.Said, made: k.Made}
 		} else {
 			attempt()

@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/tetratelabs/wazero/api"
 
+	"coderunner/internal/cbor"
 	"coderunner/internal/machine/abi"
 	"coderunner/internal/machine/kernel"
 	"coderunner/pyodide/linmem"
@@ -216,22 +216,21 @@ func (in *Instance) Save(file string, state []byte) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(gob.NewEncoder(f).Encode(&s), f.Close())
+	return errors.Join(cbor.Write(f, &s), f.Close())
 }
 
 // sessionKey changes whenever what Save writes means something else.
-func (c *Code) sessionKey() string { return c.key + " session 2" }
+func (c *Code) sessionKey() string { return c.key + " session 3" }
 
 // Resume makes an instance of what Save has written, and returns the language's state. The
 // file may be forged.
 func Resume(ctx context.Context, k *kernel.Process, c *Code, file string) (_ *Instance, state []byte, err error) {
-	f, err := os.Open(file)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer f.Close()
 	var s saved
-	if err := gob.NewDecoder(f).Decode(&s); err != nil {
+	if err := cbor.Unmarshal(text, &s); err != nil {
 		return nil, nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	in, err := instantiate(ctx, k, c)
