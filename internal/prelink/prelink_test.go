@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,6 +84,10 @@ func TestCopy(t *testing.T) {
 		}
 		if text := f.Section(".text"); f.Type != elf.ET_EXEC || text.Addr < base || f.Entry < base {
 			t.Errorf("%v, begins at %#x, its code is at %#x", f.Type, f.Entry, text.Addr)
+		}
+		holds := func(r [2]uintptr) bool { return f.Entry-uint64(r[0]) < uint64(r[1]) }
+		if ranges := ReadOnly(path); !slices.ContainsFunc(ranges, holds) || ReadOnly(original) != nil {
+			t.Errorf("%x are only read, and the entry is %#x", ranges, f.Entry)
 		}
 		if size, err := f.DynValue(elf.DT_RELASZ); err != nil || len(size) != 1 || size[0] != 0 {
 			t.Errorf("%d bytes of relocations are left: %v", size, err)

@@ -66,6 +66,3 @@ func (Input) Drained() bool { return false }
 
 // Unread is not known here.
 func (Input) Unread() int { return 0 }
-
-// ReadIn does nothing: how programs are read is known of Linux only.
-func ReadIn(string) {}

@@ -62,6 +62,9 @@ type Spec struct {
 	// (Call.Replace), and without one it has no effect. The kernel may refuse: see
 	// [OwnNetwork].
 	Loopback bool
+	// Large are ranges of a process's memory, addresses and sizes in bytes, of which the kernel
+	// reads in 2 MiB at a time what it has not got of the file, as far as it can.
+	Large [][2]uintptr
 	// Supervise takes the system calls that reach the network, before the process
 	// begins, and must not wait. It is not called where the kernel cannot.
 	Supervise func(*Calls)

@@ -193,6 +193,9 @@ func confineStarted(k kernel, s Spec, pid int, to reach, enter bool, identify fu
 	if err != nil {
 		return err
 	}
+	for _, r := range s.Large {
+		_, _ = process.call(unix.SYS_MADVISE, r[0], r[1], unix.MADV_HUGEPAGE) // else it is slower
+	}
 	flags := k.flags
 	if supervise {
 		flags, _ = supervision()

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -23,7 +25,12 @@ import (
 const childVariable = "CODERUNNER_SANDBOX_TEST"
 
 func TestMain(m *testing.M) {
-	if given := os.Getenv(childVariable); given != "" {
+	switch given := os.Getenv(childVariable); given {
+	case "":
+	case "wait":
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	default:
 		child(given)
 	}
 	os.Exit(m.Run())
@@ -134,6 +141,35 @@ func TestStart(t *testing.T) {
 		if b, err := os.ReadFile(p.Secret); err != nil || string(b) != "secret" {
 			t.Errorf("the file is %q, %v", b, err)
 		}
+	}
+}
+
+// TestLarge has a range of a process's memory marked, before it begins.
+func TestLarge(t *testing.T) {
+	if l := Probe(); l.Name != Full {
+		t.Skipf("this kernel cannot do all of it: %s", l)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := uintptr(0x400000) // where Go puts programs
+	cmd := exec.Command(self)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, Spec{Execute: []string{self}, Large: [][2]uintptr{{1, 1}, {text, uintptr(os.Getpagesize())}}}, cmd, func() { cmd.Env = []string{childVariable + "=wait"} })
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps", cmd.Process.Pid))
+	_, first, _ := strings.Cut(string(maps), fmt.Sprintf("%08x-", text))
+	_, flags, _ := strings.Cut(first, "VmFlags:")
+	flags, _, _ = strings.Cut(flags, "\n")
+	if err != nil || !strings.Contains(flags, " hg") {
+		t.Errorf("the flags of what is at %#x: %q, %v", text, flags, err)
+	}
+	stdin.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"coderunner/internal/fetch"
@@ -125,6 +126,8 @@ type Tool struct {
 	Version string
 	DenoDir string // DENO_DIR
 	Fetch   *fetch.Client
+
+	ranges sync.Map // what readOnly returned, by path
 }
 
 // Versions returns Deno's version.

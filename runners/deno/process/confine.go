@@ -63,6 +63,7 @@ func (in *Instance) Confinement() *sandbox.Spec {
 		Read:    []string{in.OwnDir, main, text},
 		Write:   []string{in.Dir.Path},
 		Network: p.Net.Any() && !p.DenyNet.All, Loopback: in.ownNetwork(), Attributes: true,
+		Large: in.readOnly(v.Binary),
 	}
 	if v.Ready.Dir != "" {
 		s.Read = slices.Concat(s.Read, []string{v.Ready.Dir}, v.Ready.Dirs, v.Ready.Copies)

@@ -149,7 +149,6 @@ func (in *Instance) exec() (*process.Process, error) {
 	if in.Variant.Session {
 		input = in.Dir.stdin()
 	}
-	process.ReadIn(in.Variant.Binary)
 	return process.Start(process.Command{
 		Path: in.Variant.Binary, Args: in.commandLine(), Dir: in.Dir.Work(), Env: env, Spec: may, Group: may != nil,
 		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle, Assumes: true,

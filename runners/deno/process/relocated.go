@@ -34,6 +34,18 @@ func (t *Tool) relocated(ctx context.Context, p fetch.NPMPackage, progress fetch
 	return filepath.Join(dir, "deno"), err
 }
 
+// readOnly returns where a relocated Deno has what it only reads, nil for another one. What the
+// kernel has no more in memory, after a boot or since nobody used it for a while, it would read in
+// single pages, and each later start would map them one by one: 17 ms of processor time instead
+// of 15.
+func (t *Tool) readOnly(name string) [][2]uintptr {
+	known, ok := t.ranges.Load(name)
+	if !ok {
+		known, _ = t.ranges.LoadOrStore(name, prelink.ReadOnly(name))
+	}
+	return known.([][2]uintptr)
+}
+
 // relocate makes a relocated copy and starts it for a trial. If that cannot be, it reports why
 // and copies the original.
 func relocate(copied, original string, refused func(why error)) error {
