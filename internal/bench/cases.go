@@ -34,7 +34,7 @@ func (h *hosts) cases() ([]benchCase, error) {
 		cases = append(cases, benchCase{"imports/python/" + name, 10, 10, h.calls("python", "import "+name+"\n"+helloPython, hello)})
 	}
 	cases = append(cases, h.firstImports()...)
-	cases = append(cases, benchCase{"parallel/python", 4, 1, h.batch("python", "print('marker #')")},
+	cases = append(cases, benchCase{"parallel/python", 4, 1, append(h.batch("python", "print('marker #')"), h.eryx()...)},
 		benchCase{"parallel/typescript", 2, 1, append(h.batch("typescript", "console.log('marker #')"), h.sideBySide("hello.ts", hello))},
 		benchCase{"memory/python", 1, 1, h.alive(100, "python", "import time; time.sleep(4)")},
 		benchCase{"memory/typescript", 1, 1, h.alive(10, "typescript", "await new Promise((done) => setTimeout(done, 4000))")},

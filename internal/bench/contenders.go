@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"runtime"
 	"slices"
 	"strconv"
@@ -163,10 +164,30 @@ func (h *hosts) sideBySide(file, want string) contender {
 	}}
 }
 
+// eryx measures the mean of as many runs as batch's by eryx, a library for Python that has CPython
+// on wasmtime, if the host's Python has it.
+func (h *hosts) eryx() []contender {
+	c := command{path: python(), env: ownEnv()}
+	if c.path == "" || exec.Command(c.path, "-c", "import eryx").Run() != nil {
+		return nil
+	}
+	return []contender{{name: "eryx", open: func(context.Context) (*opened, error) {
+		return &opened{sample: func(ctx context.Context) (float64, error) {
+			out, err := c.run(ctx, h.file("fresh_eryx.py"), strconv.Itoa(runs), strconv.Itoa(callers))
+			if err != nil {
+				return 0, err
+			}
+			return strconv.ParseFloat(strings.TrimSpace(out), 64)
+		}}, nil
+	}}}
+}
+
+// batch makes runs calls, callers at a time.
+const runs, callers = 1000, 32
+
 // batch measures the mean of many calls at once, each with a marker that must
 // come back to its own caller.
 func (h *hosts) batch(language, code string) []contender {
-	const runs, callers = 1000, 32
 	return h.served(func(ctx context.Context, s *server) (float64, error) {
 		began := time.Now()
 		var group errgroup.Group
@@ -174,7 +195,7 @@ func (h *hosts) batch(language, code string) []contender {
 		for i := range runs {
 			n := strconv.Itoa(i)
 			group.Go(func() error {
-				return s.runCode(ctx, language, strings.ReplaceAll(code, "#", n), "marker "+n+"\n")
+				return s.runOnly(ctx, i, language, strings.ReplaceAll(code, "#", n), "marker "+n+`\n`)
 			})
 		}
 		err := group.Wait()

@@ -110,7 +110,7 @@ func (h *hosts) install(binary, name string) (path string, err error) {
 // openDeno fetches the Deno of our pinned version, as its makers publish it. It keeps packages,
 // transpiled code and V8's code cache between runs, as a user's would.
 func (h *hosts) openDeno(ctx context.Context, dir string) error {
-	for _, name := range []string{"pyodide.mjs", "shared.mjs"} {
+	for _, name := range []string{"pyodide.mjs", "shared.mjs", "fresh_eryx.py"} {
 		script, err := files.ReadFile("guest/" + name)
 		if err == nil {
 			err = h.write(name, string(script))

@@ -8,7 +8,7 @@
 //
 // # Method
 //
-// The contenders of a case run in turn, the order reversed every other round,
+// The contenders of a case run in turn, each round another one first,
 // so that whatever else the machine does hits all alike. A figure is the
 // median of what the caller waits, with its quartiles, a ratio is a quotient
 // of medians, and below one means that ours is better. cpu is user and system
@@ -17,8 +17,9 @@
 //
 // The builds are black boxes: they are run as processes and asked over stdio,
 // each with a cache of its own that `warm` has filled. The peer is the Deno
-// of our pinned version as it is published, with Pyodide for Python. Each contender must give the
-// right answer in every run; the exit code is 1 if one of them fails.
+// of our pinned version as it is published, with Pyodide for Python, and what there is of bash,
+// Python, uv and eryx. Each contender must give the right answer in every run; the exit code is 1 if
+// one of them fails.
 //
 // numpy/kernels is many programs in one: its figure is their geometric mean, and a second table
 // has the least time of each. What its kernels compute is not compared.
