@@ -41,6 +41,15 @@ func ParseRange(text string) (*Range, error) {
 	return r, nil
 }
 
+// String returns the range without blanks, in the order given.
+func (r *Range) String() string {
+	var parts []string
+	for _, s := range r.specifiers {
+		parts = append(parts, s.operator+s.text)
+	}
+	return strings.Join(parts, ",")
+}
+
 // parseSpecifier parses an operator and what follows it.
 func parseSpecifier(operator, text string) (specifier, error) {
 	s := specifier{operator: operator, text: text}

@@ -83,12 +83,9 @@ const (
 	clauses    = clause + `(?:` + blank + `,` + blank + clause + `)*` + blank + `,?`
 )
 
-var (
-	requirementPattern = lazyregexp.New(`^` + blank + `(` + identifier + `)` + blank +
-		`(?:\[(` + blank + `(?:` + identifier + blank + `(?:,` + blank + identifier + blank + `)*)?)\]` + blank + `)?` +
-		`(` + clauses + `|\(` + blank + clauses + blank + `\))?` + blank + `(?:;(.*))?$`)
-	clausePattern = lazyregexp.New(`(===|~=|==|!=|<=|>=|<|>)` + blank + `(` + version + `)`)
-)
+var requirementPattern = lazyregexp.New(`^` + blank + `(` + identifier + `)` + blank +
+	`(?:\[(` + blank + `(?:` + identifier + blank + `(?:,` + blank + identifier + blank + `)*)?)\]` + blank + `)?` +
+	`(` + clauses + `|\(` + blank + clauses + blank + `\))?` + blank + `(?:;(.*))?$`)
 
 // Parse parses a requirement (PEP 508). The error is one sentence that quotes
 // it.
@@ -117,14 +114,11 @@ func Parse(text string) (Requirement, error) {
 	}
 	slices.Sort(r.Extras)
 	r.Extras = slices.Compact(r.Extras)
-	var parts []string
-	for _, c := range clausePattern.FindAllStringSubmatch(m[3], -1) {
-		if _, err := parseSpecifier(c[1], c[2]); err != nil {
-			return bad(err.Error())
-		}
-		parts = append(parts, c[1]+c[2])
+	versions, err := ParseRange(strings.Trim(m[3], "()"))
+	if err != nil {
+		return bad(err.Error())
 	}
-	r.Specifier = strings.Join(parts, ",")
+	r.Specifier = versions.String()
 	r.Marker = strings.TrimSpace(m[4])
 	if strings.HasSuffix(strings.TrimSpace(text), ";") || strings.ContainsAny(r.Marker, "\r\n\x00") {
 		return bad("what follows the semicolon is not a marker")
