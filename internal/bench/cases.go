@@ -80,9 +80,7 @@ func (h *hosts) cases() ([]benchCase, error) {
 			c.contenders = append(c.contenders, process("bash", command{path: "bash", env: ownEnv()}, p.want, file))
 		} else if strings.HasSuffix(file, ".py") {
 			c.contenders = append(c.contenders, process("Pyodide on Deno", h.deno, p.want, "run", "--no-config", "--no-lock", "--allow-all", h.file("pyodide.mjs"), h.pyodide(), file))
-			if python() != "" {
-				c.contenders = append(c.contenders, process("python3", command{path: python(), env: ownEnv()}, p.want, file))
-			}
+			c.contenders = append(c.contenders, onPython(p.want, file)...)
 		} else {
 			c.contenders = append(c.contenders, process("deno run", h.deno, p.want, "run", "--no-config", "--no-lock", file))
 		}

@@ -164,6 +164,14 @@ func (h *hosts) sideBySide(file, want string) contender {
 	}}
 }
 
+// onPython measures a program on the host's Python, if there is one.
+func onPython(want, file string) []contender {
+	if python() == "" {
+		return nil
+	}
+	return []contender{process("python3", command{path: python(), env: ownEnv()}, want, file)}
+}
+
 // eryx measures the mean of as many runs as batch's by eryx, a library for Python that has CPython
 // on wasmtime, if the host's Python has it.
 func (h *hosts) eryx() []contender {

@@ -58,7 +58,7 @@ func (h *hosts) inServer() (cases []benchCase, err error) {
 		{"subprocess", startPython, "", 10, 3, true},
 		{"pool", poolOfTwo, "", 10, 3, true},
 	} {
-		arguments := map[string]any{"language": "python", "code": p.code, "timeout_seconds": 60}
+		arguments := program("python", p.code)
 		if p.session != "" {
 			arguments["session"] = p.session
 		}
@@ -70,12 +70,12 @@ func (h *hosts) inServer() (cases []benchCase, err error) {
 			}
 			return figureOf(out, ms(time.Since(began)), hello)
 		})}
-		if p.native && python() != "" {
+		if p.native {
 			file := "run_" + p.name + ".py" // not the name of a module
 			if err := h.write(file, p.code); err != nil {
 				return nil, err
 			}
-			c.contenders = append(c.contenders, process("python3", command{path: python(), env: ownEnv()}, hello, h.file(file)))
+			c.contenders = append(c.contenders, onPython(hello, h.file(file))...)
 		}
 		cases = append(cases, c)
 	}

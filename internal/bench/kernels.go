@@ -38,7 +38,7 @@ func (h *hosts) numpy() (benchCase, error) {
 			return nil, fmt.Errorf("%w: %w", errMissing, err)
 		}
 		return b.serve(ctx, func(ctx context.Context, s *server) (float64, error) {
-			out, _, err := s.call(ctx, map[string]any{"language": "python", "code": string(code), "timeout_seconds": 60})
+			out, _, err := s.call(ctx, program("python", string(code)))
 			return h.kernels.mean(b.name, out, err)
 		}, "serve")
 	})

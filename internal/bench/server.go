@@ -53,19 +53,27 @@ func (s *server) close() { _ = s.Close() } // a process that was told to end may
 
 // runCode fails unless the program succeeds and prints want.
 func (s *server) runCode(ctx context.Context, language, code, want string) error {
-	stdout, text, err := s.call(ctx, map[string]any{"language": language, "code": code, "timeout_seconds": 60})
+	stdout, text, err := s.call(ctx, program(language, code))
 	if err == nil && stdout != want {
 		err = fmt.Errorf("%w: %.300s, want %.80q", errWrong, text, want)
 	}
 	return err
 }
 
+// program returns the arguments of a call.
+func program(language, code string) map[string]any {
+	return map[string]any{"language": language, "code": code, "timeout_seconds": 60}
+}
+
+// otherIDs are beyond those that the client gives to its own requests.
+const otherIDs = int64(1_000_000)
+
 // runOnly is runCode for many callers: it reads the answer for want alone, since to decode it takes
 // as long as a third of the run.
 func (s *server) runOnly(ctx context.Context, id int, language, code, want string) error {
 	answer, err := s.GetTransport().SendRequest(ctx, transport.JSONRPCRequest{
-		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(int64(1_000_000 + id)), Method: string(mcp.MethodToolsCall),
-		Params: map[string]any{"name": "run_code", "arguments": map[string]any{"language": language, "code": code, "timeout_seconds": 60}},
+		JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(otherIDs + int64(id)), Method: string(mcp.MethodToolsCall),
+		Params: map[string]any{"name": "run_code", "arguments": program(language, code)},
 	})
 	if err == nil && !bytes.Contains(answer.Result, []byte(`"stdout":"`+want+`"`)) {
 		err = fmt.Errorf("%w: %.300s, want %s", errWrong, answer.Result, want)

@@ -71,8 +71,8 @@ func Copy(to, from *os.File, base uint64) error {
 	return nil
 }
 
-// ReadOnly returns where a copy has what it only reads, as addresses and sizes in bytes: nil for
-// any other file.
+// ReadOnly returns where a copy has what it only reads, as addresses of pages and sizes in bytes:
+// nil for any other file.
 func ReadOnly(name string) (ranges [][2]uintptr) {
 	f, err := elf.Open(name)
 	if err != nil {
@@ -81,9 +81,8 @@ func ReadOnly(name string) (ranges [][2]uintptr) {
 	defer f.Close()
 	for _, p := range f.Progs {
 		if f.Type == elf.ET_EXEC && p.Type == elf.PT_LOAD && p.Flags&elf.PF_W == 0 {
-			const page = 1 << pageBits
-			begin, end := p.Vaddr&^(page-1), (p.Vaddr+p.Filesz+page-1)&^(page-1)
-			ranges = append(ranges, [2]uintptr{uintptr(begin), uintptr(end - begin)})
+			begin := p.Vaddr &^ (1<<pageBits - 1)
+			ranges = append(ranges, [2]uintptr{uintptr(begin), uintptr(p.Vaddr + p.Filesz - begin)})
 		}
 	}
 	return ranges
