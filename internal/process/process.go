@@ -23,7 +23,6 @@ package process
 import (
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"sync"
@@ -55,8 +54,9 @@ type Process struct {
 	Stderr *Output
 	Report *Output // another pipe of the owner's; nil if there is none
 
-	cmd   *exec.Cmd
-	input string // Command.Input
+	system *os.Process
+	state  *os.ProcessState // of its end; set by Reap
+	input  string           // Command.Input
 	// beforeKill is Command.BeforeKill.
 	beforeKill func()
 	end        chan struct{}  // closed when the process is reaped; releases its thread
@@ -75,7 +75,7 @@ type Process struct {
 }
 
 // Pid returns the process's number.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
+func (p *Process) Pid() int { return p.system.Pid }
 
 // Grouped reports whether the process has a control group, which Reap removes.
 func (p *Process) Grouped() bool { return p.group != nil }
@@ -94,8 +94,8 @@ func (p *Process) Kill(reason Stop) {
 	if p.reason == "" {
 		p.reason = reason
 	}
-	_ = p.cmd.Process.Kill() // it may have left its group
-	killGroup(p.cmd.Process)
+	_ = p.system.Kill() // it may have left its group
+	killGroup(p.system)
 }
 
 // Signal sends the process a signal: SIGINT also to its group, as a terminal does.
@@ -105,9 +105,9 @@ func (p *Process) Signal(s syscall.Signal) {
 	switch {
 	case p.ended:
 	case s == syscall.SIGINT:
-		interruptGroup(p.cmd.Process)
+		interruptGroup(p.system)
 	default:
-		_ = p.cmd.Process.Signal(s)
+		_ = p.system.Signal(s)
 	}
 }
 
@@ -123,7 +123,7 @@ func (p *Process) End() <-chan struct{} { return p.end }
 
 // Exited reports whether the process, which is not reaped, has ended. It reports
 // false where that cannot be known without waiting.
-func (p *Process) Exited() bool { return hasExited(p.cmd.Process) }
+func (p *Process) Exited() bool { return hasExited(p.system) }
 
 // Wait waits for the end of the process and for the readers of its output.
 func (p *Process) Wait(readers *sync.WaitGroup) {
@@ -135,15 +135,15 @@ func (p *Process) Wait(readers *sync.WaitGroup) {
 func (p *Process) Reap() {
 	defer close(p.end)
 	// until reaped, the pgid cannot be reused
-	early := awaitExit(p.cmd.Process)
+	early := awaitExit(p.system)
 	if early {
 		p.endGroup()
 	}
-	_ = p.cmd.Wait() // ProcessState has the result
+	p.state, _ = p.system.Wait()
 	if !early {
 		p.endGroup()
 	}
-	for until := time.Now().Add(dying); groupLives(p.cmd.Process) && time.Now().Before(until); {
+	for until := time.Now().Add(dying); groupLives(p.system) && time.Now().Before(until); {
 		time.Sleep(time.Millisecond) // the others are not our children: no event
 	}
 	p.leaveGroup()
@@ -155,7 +155,7 @@ func (p *Process) leaveGroup() {
 	_ = p.group.Close() // the next start removes what is left of it
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	code, signal := exitOf(p.cmd.ProcessState)
+	code, signal := exitOf(p.state)
 	switch {
 	case p.reason != "":
 	case memory && signal == syscall.SIGKILL:
@@ -173,7 +173,7 @@ const dying = 200 * time.Millisecond
 func (p *Process) Pause(readers *sync.WaitGroup) {
 	p.mu.Lock()
 	if !p.ended {
-		stopGroup(p.cmd.Process)
+		stopGroup(p.system)
 	}
 	p.mu.Unlock()
 	p.Stdin.Close()
@@ -186,8 +186,8 @@ func (p *Process) Pause(readers *sync.WaitGroup) {
 // Hold stops the process with its group, which uses no processor time until Release. The
 // process must not be reaped at the same time.
 func (p *Process) Hold() {
-	stopGroup(p.cmd.Process)
-	awaitStop(p.cmd.Process)
+	stopGroup(p.system)
+	awaitStop(p.system)
 }
 
 // Release lets a process go on that is held.
@@ -195,7 +195,7 @@ func (p *Process) Release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
-		continueGroup(p.cmd.Process)
+		continueGroup(p.system)
 	}
 }
 
@@ -213,7 +213,7 @@ func (p *Process) Resume() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
-		continueGroup(p.cmd.Process)
+		continueGroup(p.system)
 	}
 	return nil
 }
@@ -239,7 +239,7 @@ func (p *Process) Collect(readers *sync.WaitGroup) {
 func (p *Process) endGroup() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	killGroup(p.cmd.Process)
+	killGroup(p.system)
 	p.ended = true
 }
 
@@ -247,7 +247,7 @@ func (p *Process) endGroup() {
 // a signal ended it.
 func (p *Process) Exit() (code int, signal syscall.Signal) {
 	<-p.end
-	return exitOf(p.cmd.ProcessState)
+	return exitOf(p.state)
 }
 
 func exitOf(state *os.ProcessState) (code int, signal syscall.Signal) {
@@ -271,7 +271,7 @@ func (p *Process) Usage() Usage {
 	var u Usage
 	select {
 	case <-p.end:
-		if state := p.cmd.ProcessState; state != nil {
+		if state := p.state; state != nil {
 			u = Usage{CPU: state.UserTime() + state.SystemTime(), Peak: PeakMemory(state)}
 		}
 	default:

@@ -55,15 +55,19 @@ func (c Command) cmd() *exec.Cmd {
 
 // Start starts c.
 func Start(c Command) (*Process, error) {
-	p, err := start(c)
+	p, err := start(c, sandbox.Start)
 	if errors.Is(err, sandbox.ErrAssumed) && !c.Assumes {
-		return start(c)
+		return start(c, sandbox.Start)
 	}
 	return p, err
 }
 
-func start(c Command) (*Process, error) {
-	p := &Process{cmd: c.cmd(), end: make(chan struct{}), input: c.Input, beforeKill: c.BeforeKill}
+// starter is [sandbox.Start].
+type starter func(s sandbox.Spec, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) error
+
+// start starts c, by the starter if it is confined.
+func start(c Command, confined starter) (*Process, error) {
+	cmd, p := c.cmd(), &Process{end: make(chan struct{}), input: c.Input, beforeKill: c.BeforeKill}
 	if c.Group && sandbox.Delegated() == nil {
 		p.group, _ = sandbox.NewGroup(groupTasks) // without one, the other limits hold
 	}
@@ -77,14 +81,14 @@ func start(c Command) (*Process, error) {
 		}
 	}
 	if err == nil {
-		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = pipes[0], pipes[3], pipes[5]
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
 		if c.Merged {
-			p.cmd.Stderr = pipes[3]
+			cmd.Stderr = pipes[3]
 		}
 		if c.Spec != nil {
-			err = startConfined(p, *c.Spec)
+			err = p.startConfined(cmd, *c.Spec, confined)
 		} else {
-			err = startFree(p)
+			err = p.startFree(cmd)
 		}
 	}
 	if err != nil {
@@ -103,30 +107,32 @@ func start(c Command) (*Process, error) {
 }
 
 // startConfined starts the process confined by spec.
-func startConfined(p *Process, spec sandbox.Spec) error {
-	err := sandbox.Start(spec, p.end, func(trace bool, files []*os.File) (pid int, err error) {
-		setTraced(p.cmd.SysProcAttr, trace)
-		p.cmd.ExtraFiles = append(files[:len(files):len(files)], p.cmd.ExtraFiles...)
-		p.group.Place(p.cmd.SysProcAttr)
-		if err := p.cmd.Start(); err != nil {
+func (p *Process) startConfined(cmd *exec.Cmd, spec sandbox.Spec, confined starter) error {
+	err := confined(spec, p.end, func(trace bool, files []*os.File) (pid int, err error) {
+		setTraced(cmd.SysProcAttr, trace)
+		cmd.ExtraFiles = append(files[:len(files):len(files)], cmd.ExtraFiles...)
+		p.group.Place(cmd.SysProcAttr)
+		if err := cmd.Start(); err != nil {
 			return 0, err
 		}
-		return p.cmd.Process.Pid, nil
+		p.system = cmd.Process
+		return p.Pid(), nil
 	})
-	if err != nil && p.cmd.Process != nil {
-		_ = p.cmd.Wait() // it was killed before it began
+	if err != nil && p.system != nil {
+		_ = cmd.Wait() // it was killed before it began
 	}
 	return err
 }
 
 // startFree starts the process from a thread that outlives it: Linux kills a
 // process with Pdeathsig when the thread that started it ends.
-func startFree(p *Process) error {
+func (p *Process) startFree(cmd *exec.Cmd) error {
 	result := make(chan error)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
+		err := cmd.Start()
+		p.system = cmd.Process
 		if result <- err; err == nil {
 			<-p.end
 		}
@@ -156,5 +162,5 @@ func Run(ctx context.Context, c Command, stdout, stderr func(io.Reader)) (*os.Pr
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return p.cmd.ProcessState, nil
+	return p.state, nil
 }

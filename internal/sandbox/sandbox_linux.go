@@ -5,6 +5,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,9 @@ var said = sync.OnceValue(func() (k kernel) {
 	} else {
 		k.shared = errors.New("the kernel has no filter of system calls")
 	}
+	// What this program was started with open is not for those that it starts. All else that Go
+	// opens is marked so.
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) // since Linux 5.11
 	// Package os finds out, the first time it starts a process, whether there
 	// are descriptors of processes. On a confined thread it would say no.
 	if p, err := os.FindProcess(os.Getpid()); err == nil {
@@ -98,6 +102,11 @@ func OwnNetwork() error { return probe().shared }
 // must not take long. If all is well the thread lives until end is closed: the
 // kernel takes it for the parent of the process.
 func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) error {
+	return begin(s, nil, end, start)
+}
+
+// begin is Start, and StartZygote if there is a zygote.
+func begin(s Spec, zygote *Zygote, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) error {
 	assumes := assumed.Load() // then no other process follows, either
 	result, made, identified := make(chan error), make(chan int), make(chan error)
 	var own *namespace
@@ -105,13 +114,13 @@ func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File)
 		own = takeNamespace()
 	}
 	go onThread(func() {
-		err := startHere(s, own, start, func(pid int) error {
+		err := startHere(s, zygote, own, start, func(pid int) error {
 			made <- pid // a confined thread cannot write in /proc
 			return <-identified
 		})
 		result <- err
 		if err == nil {
-			<-end
+			zygote.serve(end)
 		}
 		switch {
 		case own != nil && err == nil:
@@ -133,13 +142,16 @@ func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File)
 				assumed.Store(false)
 				return fmt.Errorf("%w: %w", ErrAssumed, err)
 			}
+			if zygote != nil {
+				zygote.has(own)
+			}
 			return err
 		}
 	}
 }
 
 // startHere is Start for a thread that ends with the process.
-func startHere(s Spec, own *namespace, start func(trace bool, files []*os.File) (pid int, err error), identify func(pid int) error) error {
+func startHere(s Spec, zygote *Zygote, own *namespace, start func(trace bool, files []*os.File) (pid int, err error), identify func(pid int) error) error {
 	k := probe()
 	if err := restrict(k, s); err != nil {
 		return fmt.Errorf("confine: %w", err)
@@ -159,10 +171,13 @@ func startHere(s Spec, own *namespace, start func(trace bool, files []*os.File) 
 		files = own.files[:2]
 	}
 	pid, err := start(trace, files)
+	if err == nil && !trace && zygote != nil {
+		err = CanFork()
+	}
 	if err != nil || !trace {
 		return err
 	}
-	if err := confineStarted(k, s, pid, to, own != nil, identify); err != nil {
+	if err := confineStarted(k, s, zygote, pid, to, own != nil, identify); err != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		return fmt.Errorf("confine process %d: %w", pid, err)
 	}
@@ -171,7 +186,7 @@ func startHere(s Spec, own *namespace, start func(trace bool, files []*os.File) 
 
 // confineStarted puts a process that was started traced under its filter, and lets it
 // go.
-func confineStarted(k kernel, s Spec, pid int, to reach, enter bool, identify func(pid int) error) error {
+func confineStarted(k kernel, s Spec, zygote *Zygote, pid int, to reach, enter bool, identify func(pid int) error) error {
 	process, err := hold(pid)
 	if err != nil {
 		return err
@@ -195,6 +210,10 @@ func confineStarted(k kernel, s Spec, pid int, to reach, enter bool, identify fu
 	}
 	for _, r := range s.Large {
 		_, _ = process.call(unix.SYS_MADVISE, r[0], r[1], unix.MADV_HUGEPAGE) // else it is slower
+	}
+	if zygote != nil { // its forks come under the filter
+		zygote.began(pid, process.at.pc(), to)
+		return errors.Join(process.release(), unix.PtraceDetach(pid))
 	}
 	flags := k.flags
 	if supervise {

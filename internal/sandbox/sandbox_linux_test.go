@@ -30,6 +30,13 @@ func TestMain(m *testing.M) {
 	case "wait":
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
+	case "inherit":
+		Probe()
+		flags, err := unix.FcntlInt(3, unix.F_GETFD, 0)
+		fmt.Print(flags, err)
+		os.Exit(0)
+	case "zygote", "zygote that shares":
+		zygote(given)
 	default:
 		child(given)
 	}
@@ -170,6 +177,24 @@ func TestLarge(t *testing.T) {
 	stdin.Close()
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a server was started with open is not for the processes that it starts.
+func TestInherited(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open("/dev/null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cmd := exec.Command(self)
+	cmd.Env, cmd.ExtraFiles = []string{childVariable + "=inherit"}, []*os.File{file}
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != fmt.Sprint(unix.FD_CLOEXEC, nil) {
+		t.Errorf("the flags of what it inherited: %s, %v", out, err)
 	}
 }
 

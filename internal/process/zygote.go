@@ -1,0 +1,79 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"sync"
+
+	"coderunner/internal/sandbox"
+)
+
+// Zygote is a confined process that is forked when it has begun: see [sandbox.Zygote]. Its
+// owner calls Freeze when it is as forks are to be, and End when all of them have ended.
+type Zygote struct {
+	*Process
+	of      *sandbox.Zygote
+	learned sync.Once
+}
+
+// CanFork returns why there are no zygotes, nil if there are. Where processes have a control
+// group, each is made in its own.
+func CanFork() error {
+	if sandbox.Delegated() == nil {
+		return errors.New("each process is started in a control group of its own")
+	}
+	return sandbox.CanFork()
+}
+
+// StartZygote starts c, which has a Spec, as a zygote.
+func StartZygote(c Command) (*Zygote, error) {
+	z := &Zygote{}
+	p, err := start(c, func(s sandbox.Spec, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) (err error) {
+		z.of, err = sandbox.StartZygote(s, end, start)
+		return err
+	})
+	z.Process = p
+	return z, err
+}
+
+// Freeze stops the zygote for good.
+func (z *Zygote) Freeze() error {
+	pipes := []*os.File{z.Stdin.File}
+	for _, o := range z.outputs() {
+		pipes = append(pipes, o.f)
+	}
+	return z.of.Freeze(pipes)
+}
+
+// Clean reports whether ended forks have left nothing behind that the next would find.
+func (z *Zygote) Clean() bool { return z.of.Clean() }
+
+// Fork makes a process that goes on where the zygote was stopped, with pipes of its own.
+// Supervise is Spec.Supervise of the fork, and beforeKill its Command.BeforeKill.
+func (z *Zygote) Fork(supervise func(*sandbox.Calls), beforeKill func()) (*Process, error) {
+	pid, pipes, err := z.of.Fork(supervise)
+	if err != nil {
+		return nil, err
+	}
+	system, err := os.FindProcess(pid)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{system: system, end: make(chan struct{}), Stdin: Input{pipes[0]}}
+	p.beforeKill = func() {
+		beforeKill()
+		z.learned.Do(func() { _ = z.of.Learn(pid) }) // else forks are slower
+	}
+	to := []**Output{&p.Stdout, &p.Stderr, &p.Report}
+	for i, f := range pipes[1:] {
+		*to[i] = newOutput(f)
+	}
+	return p, nil
+}
+
+// End kills the zygote and waits for its end.
+func (z *Zygote) End() {
+	z.Kill("over")
+	z.of.Kill()
+	z.Wait(new(sync.WaitGroup))
+}

@@ -1,0 +1,397 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Zygote is a confined process that has begun, was stopped for good and is forked: each fork goes
+// on where the zygote was stopped, with all of its threads, under the filter that [Start] puts
+// a process under, in a process group of its own. It shares no open file with the zygote or
+// with another fork.
+//
+//	StartZygote ─> it runs, unfiltered, what is trusted ─> Freeze ─> Fork, Fork, … ─> Kill
+//
+// Its thread is the only one that may trace it, so it makes all calls that do.
+type Zygote struct {
+	spec   Spec
+	reach  reach
+	own    *namespace  // its network; nil: it has none of its own
+	traces chan func() // for the thread
+	end    <-chan struct{}
+	pid    int
+	entry  uintptr // where its first instruction was, which runs no more: see caller
+
+	threads []*thread // the first is the one of its number; set by freeze
+	open    []*description
+	pipes   int     // how many of open are pipes
+	written []pages // where forks may write
+	learned []pages // what they do write, and get before they begin; nil: it is not known
+	place   uintptr // of what system calls point to
+}
+
+// thread is a thread of a stopped process, with all that the kernel keeps for it and does not
+// give to a new one.
+type thread struct {
+	id     int
+	at     unix.PtraceRegs // where it goes on
+	vector []byte          // the other registers (XSAVE)
+	mask   uint64          // of signals
+	tid    uintptr         // where its number is, for the C library
+	robust [2]uintptr      // its list of mutexes, and the size of the head
+	stack  [24]byte        // its stack for signals (stack_t)
+	rseq   rseq
+}
+
+// rseq is struct ptrace_rseq_configuration.
+type rseq struct {
+	Area            uint64
+	Size, Signature uint32
+	Flags, _        uint32
+}
+
+// CanFork returns why there can be no zygotes, nil if there can.
+func CanFork() error {
+	switch k := probe(); {
+	case !k.filter:
+		return errors.New("the kernel has no filter of system calls")
+	case k.untraced != nil:
+		return k.untraced
+	}
+	return nil
+}
+
+// StartZygote is [Start] for a process that is to be forked. The thread lives until end is
+// closed, when all forks must have ended, and the zygote by Kill.
+func StartZygote(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) (*Zygote, error) {
+	z := &Zygote{spec: s, traces: make(chan func()), end: end}
+	return z, begin(s, z, end, start)
+}
+
+// began keeps what is known of a zygote that is about to run.
+func (z *Zygote) began(pid int, entry uintptr, to reach) { z.pid, z.entry, z.reach = pid, entry, to }
+
+// has keeps the network that it has.
+func (z *Zygote) has(n *namespace) { z.own = n }
+
+// serve makes the calls of trace, if there is a zygote, until end is closed.
+func (z *Zygote) serve(end <-chan struct{}) {
+	if z == nil {
+		<-end
+		return
+	}
+	for {
+		select {
+		case f := <-z.traces:
+			f()
+		case <-end:
+			return
+		}
+	}
+}
+
+// trace has the zygote's thread call f.
+func (z *Zygote) trace(f func() error) error {
+	result := make(chan error)
+	select {
+	case z.traces <- func() { result <- f() }:
+		return <-result
+	case <-z.end:
+		return errors.New("its thread has ended")
+	}
+}
+
+// Freeze stops all threads of the zygote, wherever they are. Pipes are our ends of those that it
+// has; each fork has others in their place. The zygote is to be killed if Freeze fails.
+func (z *Zygote) Freeze(pipes []*os.File) error {
+	if err := z.stop(); err != nil {
+		return fmt.Errorf("stop the threads of process %d: %w", z.pid, err)
+	}
+	z.pipes = len(pipes)
+	m, err := mapped(z.pid)
+	if err == nil {
+		z.written = m.written
+		z.open, err = descriptions(z.pid, pipes)
+	}
+	if err == nil {
+		err = z.trace(func() error { return z.examine(m) })
+	}
+	if err != nil {
+		return fmt.Errorf("examine process %d: %w", z.pid, err)
+	}
+	return nil
+}
+
+// stop stops all threads. A thread that is not stopped yet may make others.
+func (z *Zygote) stop() error {
+	known := map[int]bool{}
+	for found := true; found; {
+		found = false
+		tasks, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(z.pid), "task"))
+		if err != nil {
+			return err
+		}
+		for _, task := range tasks {
+			id, err := strconv.Atoi(task.Name())
+			if err != nil || known[id] {
+				continue
+			}
+			known[id], found = true, true
+			switch err := z.trace(func() error { return seize(id) }); {
+			case errors.Is(err, unix.ESRCH): // it has ended
+			case err != nil:
+				return err
+			default:
+				z.threads = append(z.threads, &thread{id: id})
+			}
+		}
+	}
+	if len(z.threads) == 0 || z.threads[0].id != z.pid {
+		return errors.New("it has ended")
+	}
+	return nil
+}
+
+// examine reads what a fork needs of the stopped threads, and has forks get all of the memory.
+func (z *Zygote) examine(m memory) error {
+	for _, t := range z.threads {
+		if err := t.read(); err != nil {
+			return err
+		}
+	}
+	main := z.threads[0]
+	z.place = (uintptr(main.at.Rsp) - 32<<10) &^ 15 // as hold has it
+	if _, err := unix.PtracePokeText(z.pid, z.entry, caller); err != nil {
+		return fmt.Errorf("write what makes system calls: %w", err)
+	}
+	b := z.batch()
+	for _, r := range m.hidden {
+		b.call(unix.SYS_MADVISE, r[0], r[1], unix.MADV_DOFORK)
+	}
+	if err := b.run(main); err != nil {
+		return err
+	}
+	for _, r := range m.files {
+		// A range that has a page of its own is copied with what is mapped there, and else
+		// each fork has faults for it.
+		first := make([]byte, 8)
+		if _, err := unix.PtracePeekText(z.pid, r[0], first); err != nil {
+			continue // beyond the end of the file
+		}
+		if _, err := unix.PtracePokeText(z.pid, r[0], first); err != nil {
+			return fmt.Errorf("copy a page of a file: %w", err)
+		}
+	}
+	for _, t := range z.threads {
+		b := z.batch()
+		tid, stack := b.room(make([]byte, 8)), b.room(t.stack[:])
+		b.call(unix.SYS_PRCTL, unix.PR_GET_TID_ADDRESS, tid)
+		b.call(unix.SYS_SIGALTSTACK, 0, stack)
+		if err := b.run(t); err != nil {
+			return err
+		}
+		found, err := readMemory(t.id, tid, 8+len(t.stack))
+		if err != nil {
+			return err
+		}
+		t.tid = uintptr(word(found))
+		copy(t.stack[:], found[8:])
+	}
+	return nil
+}
+
+// Clean reports whether forks that have ended have left nothing in the network that the next
+// one has, too.
+func (z *Zygote) Clean() bool { return z.own == nil || z.own.passed() == z.own.before }
+
+// Fork makes a fork, with which the zygote shares only what it reads. It returns the fork's
+// number and our ends of its pipes, in Freeze's order, which do not block. The fork is our
+// child, which the caller reaps. Supervise is called as Spec.Supervise is.
+func (z *Zygote) Fork(supervise func(*Calls)) (pid int, pipes []*os.File, err error) {
+	err = z.trace(func() error {
+		f := &forked{of: z}
+		if err := f.make(supervise); err != nil {
+			f.kill()
+			return err
+		}
+		pid, pipes = f.pid, f.pipes
+		return nil
+	})
+	if err != nil {
+		return 0, nil, fmt.Errorf("fork process %d: %w", z.pid, err)
+	}
+	return pid, pipes, nil
+}
+
+// Learn has later forks begin with the pages that a fork has written which is still there:
+// copying each when it is written, with several threads, costs ten times as much.
+func (z *Zygote) Learn(fork int) error {
+	learned, err := learn(z.pid, fork, z.written)
+	if err != nil {
+		return fmt.Errorf("find what process %d has written: %w", fork, err)
+	}
+	return z.trace(func() error {
+		z.learned = learned
+		return nil
+	})
+}
+
+// Kill kills the zygote. The caller reaps it.
+func (z *Zygote) Kill() {
+	_ = z.trace(func() error {
+		_ = unix.Kill(z.pid, unix.SIGKILL)
+		for _, t := range z.threads[min(1, len(z.threads)):] {
+			awaitDeath(t.id) // for whoever traces them: else the process cannot be reaped
+		}
+		return nil
+	})
+}
+
+// forked is a fork in the making.
+type forked struct {
+	of      *Zygote
+	pid     int
+	threads []int // the others
+	pipes   []*os.File
+}
+
+// make makes the fork and lets it go.
+func (f *forked) make(supervise func(*Calls)) error {
+	z, main := f.of, f.of.threads[0]
+	b := z.batch()
+	b.call(unix.SYS_CLONE, unix.CLONE_PARENT|unix.CLONE_PTRACE|uintptr(unix.SIGCHLD))
+	if err := b.run(main); err != nil {
+		return err
+	}
+	own := *main
+	own.id = int(b.calls[0][0])
+	if err := own.await(); err != nil {
+		return err
+	}
+	f.pid = own.id
+	if err := f.reopen(&own); err != nil {
+		return err
+	}
+	s := &stopped{pid: f.pid, at: registers{own.at}, place: z.place}
+	s.at.Rip = uint64(z.entry) + syscallInCaller
+	flags, supervised := probe().flags, z.spec.Network && supervise != nil && Supervised() == nil
+	if supervised {
+		flags, _ = supervision()
+	}
+	calls, err := s.filter(filterProgram(os.Getpid(), z.reach, true, supervised, z.spec), flags)
+	if err == nil {
+		if err = f.begin(&own); err != nil && calls != nil {
+			calls.Close()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if calls != nil {
+		supervise(calls)
+	}
+	return nil
+}
+
+// reopen gives the fork numbers, a group and open files of its own.
+func (f *forked) reopen(main *thread) error {
+	b := f.of.batch()
+	b.call(unix.SYS_SET_TID_ADDRESS, main.tid)
+	b.call(unix.SYS_SET_ROBUST_LIST, main.robust[0], main.robust[1])
+	b.call(unix.SYS_SETPGID, 0, 0)
+	b.call(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+	ours, spare := reopen(b, f.of.open, f.of.pipes)
+	for _, r := range f.of.learned {
+		// While it has one thread no other processor has to be told.
+		b.call(unix.SYS_MADVISE, r[0], r[1], unix.MADV_POPULATE_WRITE)
+	}
+	if err := b.run(main); err != nil {
+		return err
+	}
+	if err := writeMemory(f.pid, main.tid, packed(uint32(f.pid))); err != nil {
+		return fmt.Errorf("write its number: %w", err)
+	}
+	if err := f.take(ours); err != nil {
+		return err
+	}
+	b = f.of.batch()
+	for _, fd := range spare {
+		b.call(unix.SYS_CLOSE, uintptr(fd))
+	}
+	return b.run(main)
+}
+
+// take takes over our ends of the pipes, descriptors of the fork.
+func (f *forked) take(numbers []int) error {
+	pidfd, err := unix.PidfdOpen(f.pid, 0)
+	if err != nil {
+		return fmt.Errorf("open the process: %w", err)
+	}
+	defer unix.Close(pidfd)
+	for _, number := range numbers {
+		fd, err := unix.PidfdGetfd(pidfd, number, 0)
+		if err == nil {
+			err = unix.SetNonblock(fd, true)
+			f.pipes = append(f.pipes, os.NewFile(uintptr(fd), "pipe"))
+		}
+		if err != nil {
+			return fmt.Errorf("take over a pipe: %w", err)
+		}
+	}
+	return nil
+}
+
+// begin makes the other threads, and lets all of them go.
+func (f *forked) begin(main *thread) error {
+	const flags = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_THREAD | unix.CLONE_SYSVSEM |
+		unix.CLONE_SETTLS | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_CLEARTID | unix.CLONE_PTRACE
+	z, b := f.of, f.of.batch()
+	for _, t := range z.threads[1:] {
+		b.call(unix.SYS_CLONE, flags, uintptr(t.at.Rsp), t.tid, t.tid, uintptr(t.at.Fs_base))
+	}
+	if err := b.run(main); err != nil {
+		return err
+	}
+	for _, call := range b.calls {
+		f.threads = append(f.threads, int(call[0]))
+	}
+	for i, t := range z.threads[1:] {
+		own := *t
+		own.id = f.threads[i]
+		if err := own.await(); err != nil {
+			return err
+		}
+		b := z.batch()
+		b.call(unix.SYS_SIGALTSTACK, b.room(own.stack[:]), 0)
+		b.call(unix.SYS_SET_ROBUST_LIST, own.robust[0], own.robust[1])
+		if r := own.rseq; r.Area != 0 {
+			b.call(unix.SYS_RSEQ, uintptr(r.Area), uintptr(r.Size), 0, uintptr(r.Signature))
+		}
+		if err := b.run(&own); err != nil {
+			return err
+		}
+		if err := own.release(); err != nil {
+			return err
+		}
+	}
+	return main.release()
+}
+
+// kill kills and reaps a fork that could not be made.
+func (f *forked) kill() {
+	for _, pipe := range f.pipes {
+		pipe.Close()
+	}
+	if f.pid == 0 {
+		return
+	}
+	_ = unix.Kill(f.pid, unix.SIGKILL)
+	for _, id := range append(f.threads, f.pid) {
+		awaitDeath(id)
+	}
+}

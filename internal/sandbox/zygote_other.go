@@ -1,0 +1,36 @@
+//go:build !linux || !amd64
+
+package sandbox
+
+import (
+	"errors"
+	"os"
+)
+
+// Zygote is a process that is forked, which there is none of here.
+type Zygote struct{}
+
+var errNoZygotes = errors.New("no process is forked on this system")
+
+// CanFork returns why there can be no zygotes.
+func CanFork() error { return errNoZygotes }
+
+// StartZygote starts nothing.
+func StartZygote(Spec, <-chan struct{}, func(trace bool, files []*os.File) (pid int, err error)) (*Zygote, error) {
+	return nil, errNoZygotes
+}
+
+// Freeze does nothing.
+func (*Zygote) Freeze([]*os.File) error { return errNoZygotes }
+
+// Fork does nothing.
+func (*Zygote) Fork(func(*Calls)) (pid int, pipes []*os.File, err error) { return 0, nil, errNoZygotes }
+
+// Learn does nothing.
+func (*Zygote) Learn(int) error { return errNoZygotes }
+
+// Clean returns false.
+func (*Zygote) Clean() bool { return false }
+
+// Kill does nothing.
+func (*Zygote) Kill() {}
