@@ -16,7 +16,7 @@ func (p *Pool[K, V]) Want(key K) {
 }
 
 // Fill makes the missing values in the background, after Return if leased ones
-// may cover them.
+// may cover them, and after Quiet if others are ready.
 func (p *Pool[K, V]) Fill(key K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -30,14 +30,10 @@ func (p *Pool[K, V]) fillLocked(key K, s *values[V]) {
 	if p.closed || s.dropped || missing <= 0 {
 		return
 	}
-	delay := time.Duration(0)
-	if missing <= p.expectedLocked(s) {
-		delay = p.o.Return
-	}
+	delay := p.delayLocked(s, missing)
 	if s.filling {
-		if delay == 0 && s.delayed != nil && s.delayed.Stop() {
-			s.delayed.Reset(0)
-			s.delayed = nil
+		if s.delayed != nil && s.delayed.Stop() {
+			s.delayed.Reset(delay)
 		}
 		return
 	}
@@ -51,6 +47,17 @@ func (p *Pool[K, V]) fillLocked(key K, s *values[V]) {
 	if delay > 0 {
 		s.delayed = t
 	}
+}
+
+// delayLocked returns how long to wait before so many missing values are made.
+func (p *Pool[K, V]) delayLocked(s *values[V], missing int) time.Duration {
+	switch quiet := p.o.Quiet - time.Since(s.asked); {
+	case missing <= p.expectedLocked(s):
+		return p.o.Return
+	case quiet > 0 && len(s.ready) > 0:
+		return quiet
+	}
+	return 0
 }
 
 // expectedLocked returns the number of leased values that may come back soon.
@@ -78,7 +85,7 @@ func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 	p.mu.Lock()
 	s.delayed = nil
 	missing := s.want - len(s.ready) - s.resetting
-	wait := missing <= p.expectedLocked(s)
+	wait := missing <= 0 || p.delayLocked(s, missing) > 0
 	unready := missing > 0 && p.o.MaxUnready > 0 && p.unreadyLocked(s) >= p.o.MaxUnready
 	if p.closed || s.dropped || wait || unready || !p.roomLocked(s) {
 		s.filling = false
@@ -91,9 +98,17 @@ func (p *Pool[K, V]) fillOne(key K, s *values[V]) bool {
 		p.mu.Unlock()
 		return false
 	}
+	resets := len(s.used) > 0
+	if resets {
+		s.resetting++ // a Get waits for it
+	}
 	p.mu.Unlock()
 	v, err := p.make(context.Background(), key)
 	p.mu.Lock()
+	if resets {
+		s.resetting--
+		defer p.came.Broadcast()
+	}
 	kept := err == nil && p.addLocked(s, v)
 	if !kept {
 		s.filling = false // the next Get returns the error

@@ -53,6 +53,10 @@ type Options[K comparable, V comparable] struct {
 
 	// Return is how long Fill waits for leased values before replacing them.
 	Return time.Duration
+
+	// Quiet is how long after a key's last Get used values are reset, one after the other, while
+	// others are ready: whoever calls often is not slowed down by it. 0: each at once.
+	Quiet time.Duration
 }
 
 // Pool keeps values by key.
@@ -203,8 +207,11 @@ func (p *Pool[K, V]) Put(key K, v V) {
 		p.mu.Unlock()
 		p.o.Close(v)
 		return
-	case len(s.ready)+s.resetting >= s.want+s.waiting:
+	case len(s.ready)+s.resetting >= s.want+s.waiting, p.o.Quiet > 0 && s.waiting == 0:
 		s.used = append(s.used, idle[V]{v, time.Now()})
+		if p.o.Quiet > 0 {
+			p.fillLocked(key, s)
+		}
 		surplus, found := p.trimUsedLocked()
 		p.watchLocked()
 		p.mu.Unlock()

@@ -1,6 +1,7 @@
 package deno
 
 import (
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 
@@ -22,6 +23,7 @@ type task struct {
 	Decorated bool              `json:"decorated"`         // it has decorators, which may seal their classes
 	Signals   bool              `json:"signals"`           // somebody may send it signals
 	Room      int64             `json:"room"`              // most characters of the result
+	Seed      []uint32          `json:"seed,omitempty"`    // of a fork's random numbers
 	Load      bool              `json:"load"`              // load the program and evaluate nothing
 	Session   *sessionTask      `json:"session,omitempty"`
 	Tools     *toolsTask        `json:"tools,omitempty"` // nil: it has none
@@ -55,6 +57,9 @@ func (j *job) task(in *process.Instance, load bool) task {
 	t := task{
 		Main: process.FileURL(filepath.Join(in.Dir.Work(), j.Main)), Shown: j.Shown, Args: j.req.Args, Kind: j.Kind(), Modules: j.Modules(), Aliases: j.required(in),
 		Turn: j.Program.Turn, Decorated: j.Program.Decorated, Signals: j.req.Signals != nil, Room: j.req.Limits.Output, Load: load,
+	}
+	if in.Forked() {
+		t.Seed = []uint32{rand.Uint32(), rand.Uint32(), rand.Uint32(), rand.Uint32()}
 	}
 	if j.calls != nil {
 		t.Tools = &toolsTask{

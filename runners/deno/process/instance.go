@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"coderunner/internal/inflight"
@@ -85,7 +86,8 @@ type Launcher struct {
 	Background inflight.Group // work that runs leave behind
 	Dying      inflight.Group // what waits for killed processes where this one need not
 
-	warnOnce sync.Once // for the warning that memory cannot be limited
+	warnOnce sync.Once   // for the warning that memory cannot be limited
+	unforked atomic.Bool // no process could be forked
 
 	verdicts recent.Map[string, verdict] // on loading packages early, by earlyKey
 }
@@ -98,6 +100,7 @@ type Instance struct {
 	*Launcher
 	Variant  Variant
 	Key      string    // the pool's, "" if it is not pooled
+	home     *Leases   // to which it is put back with its zygote; nil: it has none
 	Launched time.Time // when it was launched
 	Dir      *RunDir
 
@@ -110,11 +113,13 @@ type Instance struct {
 	// The rest is set before started is closed.
 	err     error            // why it failed
 	Process *process.Process // nil if there is none
+	zygote  *process.Zygote  // what the process is a fork of; nil: it was started itself
 	Before  process.Usage    // what it has used so far
 	found   findings         // about its early packages
 	Workers bool             // a program of its session may have started Workers
 	Guard   guard.Guard      // of its sockets
 	Orders  *os.File         // where a session's process gets its orders
+	used    bool             // its process has run its program, and has ended
 
 	Interceptor netpolicy.Interceptor // of its connections, whose placeholders it has; nil: none
 }

@@ -27,6 +27,12 @@ func (in *Instance) guarded() bool {
 	return !Unconfined(p) && sandbox.ABI() > 0 && !p.CanWrite(in.RunDirs.Path)
 }
 
+// kept reports whether the instance's directories can be used again: a live process that left
+// the group may have them open.
+func (in *Instance) kept() bool {
+	return !in.Config.Leaving && sandbox.Probe().Name == sandbox.Full && !Unconfined(in.Config.Policy)
+}
+
 // arrange makes the DENO_DIR of the instance.
 func (in *Instance) arrange() error {
 	ready := in.Variant.Ready
@@ -72,12 +78,18 @@ const startLimit = 30 * time.Second
 // Launch starts a Deno in the background. It is killed if ctx ends before it is
 // ready.
 func (l *Launcher) Launch(ctx context.Context, v Variant) *Instance {
-	in := &Instance{Launcher: l, Variant: v, Launched: time.Now(), arranged: make(chan struct{}), started: make(chan struct{})}
-	l.Background.Go(func() {
+	in := &Instance{Launcher: l, Variant: v}
+	in.begin(ctx)
+	return in
+}
+
+// begin starts the instance in the background.
+func (in *Instance) begin(ctx context.Context) {
+	in.Launched, in.arranged, in.started = time.Now(), make(chan struct{}), make(chan struct{})
+	in.Background.Go(func() {
 		defer close(in.started)
 		in.err = in.start(ctx)
 	})
-	return in
 }
 
 // start starts the process and waits until it is ready.
@@ -101,27 +113,41 @@ func (in *Instance) start(ctx context.Context) error {
 		arranged()
 	}
 	if in.Variant.Session {
-		in.Orders, err = process.OpenPipe(in.Dir.orders())
-	}
-	if err == nil {
-		if in.Process, err = in.exec(); errors.Is(err, sandbox.ErrAssumed) {
-			in.Process, err = in.exec()
+		if in.Orders, err = process.OpenPipe(in.Dir.orders()); err != nil {
+			return err
 		}
+	}
+	err = in.boot(ctx)
+	if in.zygote != nil && err == nil {
+		err = in.firstFork(ctx)
 	}
 	if err != nil {
 		in.Orders.Close()
+	}
+	return err
+}
+
+// boot starts the process, or the zygote, and waits until it is ready.
+func (in *Instance) boot(ctx context.Context) (err error) {
+	if in.Process, err = in.exec(); errors.Is(err, sandbox.ErrAssumed) {
+		in.Process, err = in.exec()
+	}
+	if err != nil {
 		return err
 	}
 	p := in.Process // what is nil below must not be for whoever cancels then
 	stop := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stop()
-	if err := in.configure(); err != nil {
-		in.Process.Kill("not ready")
+	if err = in.configure(); err == nil && in.zygote == nil {
+		err = in.limit()
+	}
+	if err != nil {
+		p.Kill("not ready")
 		stderr := runners.NewCapture(runners.DefaultOutput)
 		var readers sync.WaitGroup
-		readers.Go(func() { in.Process.Copy(stderr, in.Process.Stderr) })
-		in.Process.Wait(&readers)
-		in.Process = nil
+		readers.Go(func() { p.Copy(stderr, p.Stderr) })
+		p.Wait(&readers)
+		in.Process, in.zygote = nil, nil
 		words, _ := stderr.Text()
 		return fmt.Errorf("start Deno %s: %w%s", in.Version, err, LastLines(words))
 	}
@@ -149,14 +175,23 @@ func (in *Instance) exec() (*process.Process, error) {
 	if in.Variant.Session {
 		input = in.Dir.stdin()
 	}
-	return process.Start(process.Command{
+	c := process.Command{
 		Path: in.Variant.Binary, Args: in.commandLine(), Dir: in.Dir.Work(), Env: env, Spec: may, Group: may != nil,
 		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle, Assumes: true,
-	})
+	}
+	if !in.forks() {
+		return process.Start(c)
+	}
+	z, err := process.StartZygote(c)
+	if err != nil {
+		return nil, err
+	}
+	in.zygote = z
+	return z.Process, nil
 }
 
-// configure makes what Deno has no use for before its setup, sends that, waits for the byte that
-// reports the process ready, and limits it.
+// configure makes what Deno has no use for before its setup, sends that, and waits for the byte
+// that reports the process ready.
 func (in *Instance) configure() (err error) {
 	defer trace.Begin("wait until Deno is ready")()
 	if err = in.Dir.Complete(); err == nil {
@@ -174,9 +209,11 @@ func (in *Instance) configure() (err error) {
 			return err
 		}
 	}
-	if err := in.Process.Stdout.ReadFull(make([]byte, 1), startLimit); err != nil {
-		return err
-	}
+	return in.Process.Stdout.ReadFull(make([]byte, 1), startLimit)
+}
+
+// limit limits the process, which is ready, and has it load its early packages.
+func (in *Instance) limit() (err error) {
 	if in.Before, err = in.Process.Limit(in.Variant.Memory); err != nil {
 		in.warnOnce.Do(func() { in.Log.Warn("memory outside the JavaScript heap is not limited", zap.Error(err)) })
 	}
@@ -199,9 +236,12 @@ func WriteFrame(w io.Writer, v any) error {
 func (in *Instance) Discard() {
 	in.Background.Go(func() {
 		<-in.started
-		if in.Process != nil {
+		if in.Process != nil && !in.used {
 			in.Process.Kill("not used")
 			in.Process.Wait(new(sync.WaitGroup))
+		}
+		if in.zygote != nil {
+			in.zygote.End()
 		}
 		in.Clear()
 	})
@@ -215,7 +255,10 @@ func (in *Instance) Leave() {
 		cleaning = &in.Dying // what was killed makes nothing in directories that are gone
 	}
 	cleaning.Go(func() {
-		<-in.Process.End()
+		if <-in.Process.End(); in.home != nil {
+			in.home.putBack(in)
+			return
+		}
 		in.Clear()
 	})
 }
@@ -227,8 +270,7 @@ func (in *Instance) Clear() {
 	if in.Dir == nil {
 		return
 	}
-	// A live process that left the group may have the directories open.
-	keep := !in.Config.Leaving && sandbox.Probe().Name == sandbox.Full && !Unconfined(in.Config.Policy)
+	keep := in.kept()
 	if !in.guarded() {
 		in.Dir.linked = false
 		_ = procdir.RemoveAll(in.Dir.denoDir()) // the next run tries again

@@ -16,6 +16,12 @@ import (
 // IdleLimit bounds how long a process stays idle.
 const IdleLimit = 10 * time.Minute
 
+// usualRun is how long a run may take for its zygote to be waited for before another is started.
+const usualRun = 100 * time.Millisecond
+
+// burst is how long after a call the next of a burst of calls comes at most.
+const burst = 10 * time.Millisecond
+
 // Leases pools started processes by variant: one more each time that none was ready, and one
 // less when one was not used for IdleLimit. Each process runs one program.
 //
@@ -43,10 +49,14 @@ func NewLeases(of *Launcher, most int) *Leases {
 		l.Pool = pool.New(pool.Options[string, *Instance]{
 			New:         func(_ context.Context, key string) (*Instance, error) { return l.launchFor(key) },
 			Close:       (*Instance).Discard,
+			Reset:       (*Instance).again,
 			Ready:       (*Instance).ready,
 			MaxUnready:  max(runtime.GOMAXPROCS(0)-1, 1),
 			MaxIdle:     most,
+			MaxUsed:     most,
 			MaxIdleTime: IdleLimit,
+			Return:      usualRun,
+			Quiet:       burst,
 		})
 	}
 	return l
@@ -58,8 +68,11 @@ func (l *Leases) launchFor(key string) (*Instance, error) {
 	if !ok {
 		return nil, errForgotten
 	}
-	in := l.Launch(l.ctx, v)
-	in.Key = key
+	in := &Instance{Launcher: l.Launcher, Variant: v, Key: key}
+	if l.canFork(v) {
+		in.home = l
+	}
+	in.begin(l.ctx)
 	l.Background.Go(func() {
 		// A process that cannot be started must not be leased.
 		if <-in.started; in.err != nil && l.Pool.Remove(key, in) && !unfit(in.err) {
@@ -82,6 +95,9 @@ var errForgotten = errors.New("the variant was not used for long")
 func (l *Leases) Take(ctx context.Context, v Variant) *Instance {
 	if key := l.key(v); key != "" {
 		if in, err := l.Pool.Get(ctx, key); err == nil {
+			if in.home == nil {
+				l.Pool.Discard(key) // it does not come back
+			}
 			return in
 		}
 	}

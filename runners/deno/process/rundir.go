@@ -185,6 +185,12 @@ func (f *RunDir) GiveBack(keep bool) error {
 	return nil
 }
 
+// Empty empties the directory for another process, which finds the old one's open.
+func (f *RunDir) Empty() error {
+	f.Placed = nil
+	return f.empty()
+}
+
 var ErrReplaced = errors.New("it was replaced")
 
 // empty removes everything but dirs, which must still be those that make made.

@@ -114,11 +114,57 @@ async function prepareCall() {
   orders.path = decodeURIComponent(slice(orders.main, "file://".length));
   defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
+  if (orders.seed) begin(orders.seed);
   await patchModules(orders.modules ?? []);
   if (orders.aliases) await nameRequired();
   if (orders.tools?.module) await offerTools();
   if (orders.decorated) leaveSealed();
   if (hasNode()) here.named(process);
+}
+
+// begin has a forked process begin now: its random numbers and its clock would go on from those
+// of the process that it is a fork of. The numbers are xoshiro128**'s, of Blackman and Vigna.
+function begin([a, b, c, d]) {
+  const { imul } = Math;
+  function draw() {
+    const five = imul(b, 5);
+    const drawn = imul(five << 7 | five >>> 25, 9);
+    const shifted = b << 9;
+    c ^= a;
+    d ^= b;
+    b ^= c;
+    a ^= d;
+    c ^= shifted;
+    d = d << 11 | d >>> 21;
+    return drawn;
+  }
+  replaceMethods(Math, { random: () => ((draw() >>> 5) * 67108864 + (draw() >>> 6)) / 9007199254740992 });
+
+  const prototype = Performance.prototype, origin = getOwnPropertyDescriptor(prototype, "timeOrigin"), begun = now.call(performance);
+  const { mark, measure } = prototype;
+  const passed = () => now.call(performance) - begun;
+  defineProperty(prototype, "timeOrigin", { ...origin, get() {
+    return origin.get.call(this) + begun;
+  } });
+  replaceMethods(prototype, {
+    now() {
+      return now.call(this) - begun;
+    },
+    mark(name, options) {
+      return arguments.length === 0 ? mark.call(this) : mark.call(this, name, { startTime: passed(), ...options });
+    },
+    measure(name, start, end) {
+      if (arguments.length === 0 || end !== undefined) return measure.apply(this, arguments);
+      const options = typeof start === "object" ? { ...start } : start === undefined ? {} : { start };
+      if (!("end" in options || "start" in options && "duration" in options)) options.end = passed();
+      return measure.call(this, name, options);
+    },
+  });
+}
+
+// replaceMethods replaces methods of an object by others of the same names.
+function replaceMethods(object, methods) {
+  for (const name in methods) defineProperty(object, name, { ...getOwnPropertyDescriptor(object, name), value: methods[name] });
 }
 
 // hasNode reports whether Deno has made Node's part, which it does when something first uses

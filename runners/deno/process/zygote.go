@@ -1,0 +1,94 @@
+package process
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"coderunner/internal/process"
+
+	"go.uber.org/zap"
+)
+
+// The process of a program without packages is not started but forked, from one that was ready
+// for a program and never gets one (its zygote), in the directory of both:
+//
+//	begin ─> Deno is started, and ready ─> Freeze ─┬─> Fork ─> it waits ─> the run ─┐
+//	                                               └── again <── emptied directory <┘
+//
+// So Deno starts and the bootstrap is compiled once for many runs. A zygote has run nothing but
+// Deno and the bootstrap, and its forks have no file, pipe or memory through which one could leave
+// something for the next: see package sandbox. What they would have in common besides is made
+// anew for each: see begin in bootstrap.js.
+
+// canFork reports whether processes of a variant can be forked. Those with packages have Deno's
+// databases open, sessions pipes of their own, and placeholders of secrets are for one process.
+func (l *Leases) canFork(v Variant) bool {
+	in := &Instance{Launcher: l.Launcher, Variant: v}
+	return v.Ready.Dir == "" && !v.Ready.NPM && !v.Ready.Remote && !v.Session && !v.Making && !v.Narrow && !v.Merged && v.Early == nil &&
+		l.Config.Network.Intercept == nil && in.guarded() && in.kept() && !l.unforked.Load() && process.CanFork() == nil
+}
+
+// forks reports whether what is started for the instance is a zygote.
+func (in *Instance) forks() bool { return in.home != nil && !in.unforked.Load() }
+
+// Forked reports whether the process of a ready instance is a fork.
+func (in *Instance) Forked() bool { return in.zygote != nil }
+
+// firstFork makes the process of an instance whose zygote is ready. Where that cannot be, it
+// starts one, and no more zygotes.
+func (in *Instance) firstFork(ctx context.Context) error {
+	in.Process = nil
+	err := in.zygote.Freeze()
+	if err == nil {
+		err = in.fork()
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if !in.unforked.Swap(true) {
+		in.Log.Info("Deno is started for each run, not forked", zap.Error(err))
+	}
+	in.zygote.End()
+	in.zygote = nil
+	if err := os.Remove(in.Dir.Report()); err != nil { // the other process has one of its own
+		return err
+	}
+	return in.boot(ctx)
+}
+
+// fork makes the process of an instance.
+func (in *Instance) fork() (err error) {
+	if in.Process, err = in.zygote.Fork(in.Guard.Attach, in.Guard.Settle); err != nil {
+		return err
+	}
+	return in.limit()
+}
+
+// putBack takes back an instance whose process has ended.
+func (l *Leases) putBack(in *Instance) {
+	in.used = true
+	in.Guard.Close()
+	if in.zygote != nil && in.zygote.Clean() && in.Dir.Empty() == nil {
+		l.Pool.Put(in.Key, in)
+		return
+	}
+	l.Pool.Discard(in.Key)
+	in.Discard()
+}
+
+// again returns an instance with a new process, the zygote and the directory of a used one.
+func (in *Instance) again() (*Instance, error) {
+	next := &Instance{
+		Launcher: in.Launcher, Variant: in.Variant, Key: in.Key, home: in.home, Launched: time.Now(),
+		Dir: in.Dir, OwnDir: in.OwnDir, arranged: always, started: always, zygote: in.zygote,
+	}
+	return next, next.fork()
+}
+
+// always is closed.
+var always = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
