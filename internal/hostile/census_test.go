@@ -203,10 +203,15 @@ var (
 )
 
 // waiting counts the processes that only wait.
-func (c census) waiting() int {
-	n := 0
+func (c census) waiting() int { return c.denos("S") }
+
+// zygotes counts the processes that are stopped and are forked for programs.
+func (c census) zygotes() int { return c.denos("t") }
+
+// denos counts the processes of Deno in a state.
+func (c census) denos(state string) (n int) {
 	for _, child := range c.children {
-		if strings.HasSuffix(child, "(deno) S") {
+		if strings.HasSuffix(child, "(deno) "+state) {
 			n++
 		}
 	}
@@ -232,9 +237,10 @@ func (c census) workers() int {
 // programs may be there, with their descriptors.
 func leftovers(before, after census) []string {
 	var left []string
-	more := max(0, min(after.waiting(), ahead)-before.waiting())
+	idle := min(after.waiting(), ahead) + min(after.zygotes(), ahead)
+	more := max(0, idle-before.waiting()-before.zygotes())
 	hired := max(0, after.workers()-before.workers())
-	if len(after.children) > max(len(before.children), min(after.waiting(), ahead)+after.workers()) {
+	if len(after.children) > max(len(before.children), idle+after.workers()) {
 		left = append(left, fmt.Sprintf("processes %q, were %q", after.children, before.children))
 	}
 	if after.goroutines > before.goroutines+2*more+10*hired {

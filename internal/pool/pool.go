@@ -55,7 +55,8 @@ type Options[K comparable, V comparable] struct {
 	Return time.Duration
 
 	// Quiet is how long after a key's last Get used values are reset, one after the other, while
-	// others are ready: whoever calls often is not slowed down by it. 0: each at once.
+	// others are ready: whoever calls often is not slowed down by it. More than are missing are
+	// not kept. 0: each is reset at once.
 	Quiet time.Duration
 }
 
@@ -202,12 +203,13 @@ func (p *Pool[K, V]) Put(key K, v V) {
 	p.mu.Lock()
 	s := p.valuesLocked(key)
 	s.back()
+	missing := s.want + s.waiting - len(s.ready) - s.resetting
 	switch {
-	case p.closed:
+	case p.closed, p.o.Quiet > 0 && len(s.used) >= missing:
 		p.mu.Unlock()
 		p.o.Close(v)
 		return
-	case len(s.ready)+s.resetting >= s.want+s.waiting, p.o.Quiet > 0 && s.waiting == 0:
+	case missing <= 0, p.o.Quiet > 0 && s.waiting == 0:
 		s.used = append(s.used, idle[V]{v, time.Now()})
 		if p.o.Quiet > 0 {
 			p.fillLocked(key, s)

@@ -395,3 +395,51 @@ func TestManyAtOnce(t *testing.T) {
 	group.Wait()
 	p.Close()
 }
+
+// TestQuiet puts values back in a burst of calls: they are reset when it is over, but for a call
+// that finds none, and no more are kept than there were calls at once.
+func TestQuiet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newShop(Options[string, *thing]{MaxIdle: 3, MaxUsed: 3, Quiet: time.Second})
+		defer s.Close()
+		var all []*thing
+		for range 4 {
+			v, _ := s.get(t, "a")
+			all = append(all, v)
+		}
+		time.Sleep(10 * time.Second) // as many are made as were missing
+		if n := s.Stats(); n != (Stats{Ready: 3}) {
+			t.Fatalf("before: %+v", n)
+		}
+		for _, v := range all[:2] {
+			s.Put("a", v)
+		}
+		if n := s.Stats(); n.Ready != 3 || n.Used != 0 || !all[0].closed.Load() {
+			t.Errorf("with all that are wanted: %+v", n)
+		}
+
+		first, _ := s.get(t, "a")
+		second, _ := s.get(t, "a")
+		s.Put("a", first)
+		time.Sleep(900 * time.Millisecond)
+		s.Fill("a")
+		s.Put("a", second)
+		time.Sleep(50 * time.Millisecond)
+		if n := s.Stats(); n.Ready != 1 || n.Used != 2 || first.resets != 0 {
+			t.Errorf("during the burst: %+v, %d resets", n, first.resets)
+		}
+		time.Sleep(100*time.Millisecond + 250*time.Millisecond) // one after the other
+		if n := s.Stats(); n.Ready != 3 || n.Used != 0 || first.resets+second.resets != 2 {
+			t.Errorf("after it: %+v", n)
+		}
+
+		for range 2 {
+			s.get(t, "a")
+		}
+		third, _ := s.get(t, "a")
+		s.Put("a", third)
+		if v, took := s.get(t, "a"); v != third || took != 100*time.Millisecond { // others are being made
+			t.Errorf("a call that finds none ready gets %+v after %v", v, took)
+		}
+	})
+}

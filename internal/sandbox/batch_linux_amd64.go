@@ -34,8 +34,11 @@ type batch struct {
 	data         []byte // in front of the calls
 }
 
-// maxBatchData bounds the data of a batch, in bytes.
-const maxBatchData = 2 << 10
+// Bounds of a batch, in bytes: all of it, and its data.
+const (
+	maxBatch     = 28 << 10
+	maxBatchData = 2 << 10
+)
 
 func (z *Zygote) batch() *batch { return &batch{entry: z.entry, place: z.place} }
 
@@ -60,7 +63,7 @@ func (b *batch) run(t *thread) error {
 	if len(b.calls) == 0 {
 		return nil
 	}
-	if len(b.data) > maxBatchData {
+	if len(b.data) > maxBatchData || maxBatchData+56*len(b.calls) > maxBatch {
 		return errors.New("too much for one batch of system calls")
 	}
 	table := b.place + maxBatchData

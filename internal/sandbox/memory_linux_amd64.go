@@ -34,11 +34,11 @@ func mapped(pid int) (m memory, err error) {
 	var at pages
 	file := false
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		words := strings.Fields(lines.Text())
+		words := append(strings.Fields(lines.Text()), "")
 		if from, to, begins := strings.Cut(words[0], "-"); begins {
 			a, aerr := strconv.ParseUint(from, 16, 64)
 			b, berr := strconv.ParseUint(to, 16, 64)
-			if aerr != nil || berr != nil || len(words) < 5 {
+			if aerr != nil || berr != nil || len(words) < 6 {
 				return m, fmt.Errorf("a range of memory without its bounds: %q", lines.Text())
 			}
 			at, file = pages{uintptr(a), uintptr(b - a)}, words[4] != "0" // the inode

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -151,9 +152,11 @@ func (z *Zygote) stop() error {
 			}
 		}
 	}
-	if len(z.threads) == 0 || z.threads[0].id != z.pid {
+	first := slices.IndexFunc(z.threads, func(t *thread) bool { return t.id == z.pid })
+	if first < 0 {
 		return errors.New("it has ended")
 	}
+	z.threads[0], z.threads[first] = z.threads[first], z.threads[0]
 	return nil
 }
 
@@ -165,11 +168,15 @@ func (z *Zygote) examine(m memory) error {
 		}
 	}
 	main := z.threads[0]
-	z.place = (uintptr(main.at.Rsp) - 32<<10) &^ 15 // as hold has it
+	z.place = (uintptr(main.at.Rsp) - maxBatch - 4<<10) &^ 15 // below what is on the stack
+	if !slices.ContainsFunc(m.written, func(r pages) bool { return z.place >= r[0] && uintptr(main.at.Rsp) <= r[0]+r[1] }) {
+		return errors.New("its stack has no room for system calls")
+	}
 	if _, err := unix.PtracePokeText(z.pid, z.entry, caller); err != nil {
 		return fmt.Errorf("write what makes system calls: %w", err)
 	}
 	b := z.batch()
+	b.call(unix.SYS_MADVISE, z.place&^uintptr(os.Getpagesize()-1), 1, unix.MADV_POPULATE_WRITE) // since Linux 5.14
 	for _, r := range m.hidden {
 		b.call(unix.SYS_MADVISE, r[0], r[1], unix.MADV_DOFORK)
 	}

@@ -71,7 +71,7 @@ func bootstrapText(name string) []byte {
 
 // atOnce are the functions that a process needs for every program.
 var atOnce = strings.Fields(`defineTests defineDisplay machine codeURLs answerDialogs endServers mendFetch explainDNS siteAny formatNumbers
-	hearErrors holdSignals patchRealm patchModules ownPaths ownPathsDeno read readFrame prepareCall begin replaceMethods hasNode hearEnd give over reportServers reportQuestion report writeAll`)
+	hearErrors holdSignals patchRealm patchModules ownPaths ownPathsDeno read readFrame prepareCall hasNode hearEnd give over reportServers reportQuestion report writeAll`)
 
 // sorted are the parts of a bootstrap, by when V8 compiles them: what is in now is in
 // parentheses, by which V8 knows that it is called soon, and does not look through it before

@@ -20,6 +20,7 @@ type setup struct {
 	Alone  bool     `json:"alone"`  // it has a network of its own
 	Real   []string `json:"real"`   // what it may ask of the machine
 	Tell   bool     `json:"tell"`   // report when the program is over
+	Forked bool     `json:"forked"` // programs run in forks of the process
 
 	Refused *refusals `json:"refused,omitempty"` // what errors say of other programs, if it may start none
 	Temp    string    `json:"temp,omitempty"`    // what stands for /tmp, if the policy does not grant that
@@ -65,6 +66,7 @@ func (in *Instance) setup() setup {
 		// keeps where the policy has them.
 		Report: report, Revoke: !p.CanWrite(report), Hide: hide, Home: in.Dir.Work(), Memory: in.Variant.Memory,
 		Run: p.Run.Any(), Net: p.Net.All, Alone: in.ownNetwork(), Real: sysKinds(p), Tell: !Unconfined(in.Config.Policy) || in.Variant.Session,
+		Forked: in.forks(),
 	}
 	if !p.Run.Any() || p.DenyRun.All {
 		to.Refused = &refusals{Run: NotRun + "; " + OwnRuns, Fork: NotRun + "; " + ForkWorker}

@@ -19,7 +19,7 @@ import (
 // So Deno starts and the bootstrap is compiled once for many runs. A zygote has run nothing but
 // Deno and the bootstrap, and its forks have no file, pipe or memory through which one could leave
 // something for the next: see package sandbox. What they would have in common besides is made
-// anew for each: see begin in bootstrap.js.
+// anew for each: see prepareFork in bootstrap.js.
 
 // canFork reports whether processes of a variant can be forked. Those with packages have Deno's
 // databases open, sessions pipes of their own, and placeholders of secrets are for one process.

@@ -97,6 +97,7 @@ defineDisplay();
 const here = machine(place, () => orders);
 const patched = { __proto__: null }; // the modules of Node that have been patched, by their names
 patchRealm();
+const beginFork = place.forked && prepareFork();
 if (place.session) await startSession();
 await patchModules(place.modules ?? []);
 for (const name of place.packages ?? []) await standIns[name]();
@@ -114,7 +115,7 @@ async function prepareCall() {
   orders.path = decodeURIComponent(slice(orders.main, "file://".length));
   defineProperty(Deno, "mainModule", { value: orders.main, configurable: true, enumerable: true });
   if (orders.args || place.session) here.answer(Deno, "args", orders.args ?? []);
-  if (orders.seed) begin(orders.seed);
+  if (orders.seed) beginFork(orders.seed);
   await patchModules(orders.modules ?? []);
   if (orders.aliases) await nameRequired();
   if (orders.tools?.module) await offerTools();
@@ -122,10 +123,12 @@ async function prepareCall() {
   if (hasNode()) here.named(process);
 }
 
-// begin has a forked process begin now: its random numbers and its clock would go on from those
-// of the process that it is a fork of. The numbers are xoshiro128**'s, of Blackman and Vigna.
-function begin([a, b, c, d]) {
+// prepareFork returns a function that has a fork of this process begin: else its random numbers
+// and its clock would go on from those of the process. The numbers are xoshiro128**'s, of Blackman
+// and Vigna.
+function prepareFork() {
   const { imul } = Math;
+  let a, b, c, d;
   function draw() {
     const five = imul(b, 5);
     const drawn = imul(five << 7 | five >>> 25, 9);
@@ -140,7 +143,8 @@ function begin([a, b, c, d]) {
   }
   replaceMethods(Math, { random: () => ((draw() >>> 5) * 67108864 + (draw() >>> 6)) / 9007199254740992 });
 
-  const prototype = Performance.prototype, origin = getOwnPropertyDescriptor(prototype, "timeOrigin"), begun = now.call(performance);
+  let begun;
+  const prototype = Performance.prototype, origin = getOwnPropertyDescriptor(prototype, "timeOrigin");
   const { mark, measure } = prototype;
   const passed = () => now.call(performance) - begun;
   defineProperty(prototype, "timeOrigin", { ...origin, get() {
@@ -160,6 +164,10 @@ function begin([a, b, c, d]) {
       return measure.call(this, name, options);
     },
   });
+  return (seed) => {
+    [a, b, c, d] = seed;
+    begun = now.call(performance);
+  };
 }
 
 // replaceMethods replaces methods of an object by others of the same names.
