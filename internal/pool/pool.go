@@ -48,6 +48,7 @@ type Options[K comparable, V comparable] struct {
 	MaxUnready int
 
 	MaxIdle     int           // ready values, of all keys
+	MaxOf       func(K) int   // ready values of a key, if not nil
 	MaxUsed     int           // used values that are not reset yet, of all keys
 	MaxIdleTime time.Duration // until an idle value is closed
 
@@ -135,7 +136,11 @@ func (p *Pool[K, V]) take(key K) (V, bool) {
 	}
 	v, ok, hit := p.takeReadyLocked(s)
 	if !hit || waited {
-		s.want = min(s.want+1, p.o.MaxIdle)
+		most := p.o.MaxIdle
+		if p.o.MaxOf != nil {
+			most = min(most, p.o.MaxOf(key))
+		}
+		s.want = min(s.want+1, most)
 	}
 	return v, ok
 }

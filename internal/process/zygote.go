@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"coderunner/internal/sandbox"
 )
@@ -13,7 +14,8 @@ import (
 type Zygote struct {
 	*Process
 	of      *sandbox.Zygote
-	learned sync.Once
+	learned atomic.Bool
+	mu      sync.Mutex // held while it runs on, or is forked
 }
 
 // CanFork returns why there are no zygotes, nil if there are. Where processes have a control
@@ -36,8 +38,30 @@ func StartZygote(c Command) (*Zygote, error) {
 	return z, err
 }
 
-// Freeze stops the zygote for good.
+// Freeze stops the zygote.
 func (z *Zygote) Freeze() error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.freeze()
+}
+
+// RunOn has the zygote run until f returns; it is forked as it is then. If it fails, the zygote
+// cannot be forked any more.
+func (z *Zygote) RunOn(f func() error) error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	err := z.of.Thaw()
+	if err == nil {
+		err = f()
+	}
+	if err == nil {
+		z.learned.Store(false)
+		err = z.freeze()
+	}
+	return err
+}
+
+func (z *Zygote) freeze() error {
 	pipes := []*os.File{z.Stdin.File}
 	for _, o := range z.outputs() {
 		pipes = append(pipes, o.f)
@@ -51,6 +75,8 @@ func (z *Zygote) Clean() bool { return z.of.Clean() }
 // Fork makes a process that goes on where the zygote was stopped, with pipes of its own.
 // Supervise is Spec.Supervise of the fork, and beforeKill its Command.BeforeKill.
 func (z *Zygote) Fork(supervise func(*sandbox.Calls), beforeKill func()) (*Process, error) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
 	pid, pipes, err := z.of.Fork(supervise)
 	if err != nil {
 		return nil, err
@@ -62,7 +88,9 @@ func (z *Zygote) Fork(supervise func(*sandbox.Calls), beforeKill func()) (*Proce
 	p := &Process{system: system, end: make(chan struct{}), Stdin: Input{pipes[0]}}
 	p.beforeKill = func() {
 		beforeKill()
-		z.learned.Do(func() { _ = z.of.Learn(pid) }) // else forks are slower
+		if !z.learned.Swap(true) {
+			_ = z.of.Learn(pid) // else forks are slower
+		}
 	}
 	to := []**Output{&p.Stdout, &p.Stderr, &p.Report}
 	for i, f := range pipes[1:] {
@@ -74,6 +102,8 @@ func (z *Zygote) Fork(supervise func(*sandbox.Calls), beforeKill func()) (*Proce
 // End kills the zygote and waits for its end.
 func (z *Zygote) End() {
 	z.Kill("over")
+	z.mu.Lock()
+	defer z.mu.Unlock()
 	z.of.Kill()
 	z.Wait(new(sync.WaitGroup))
 }

@@ -35,13 +35,17 @@ func TestMain(m *testing.M) {
 		flags, err := unix.FcntlInt(3, unix.F_GETFD, 0)
 		fmt.Print(flags, err)
 		os.Exit(0)
-	case "zygote", "zygote that shares":
-		zygote(given)
 	default:
+		if mode := modes[given]; mode != nil {
+			mode(given)
+		}
 		child(given)
 	}
 	os.Exit(m.Run())
 }
+
+// modes are what this program does instead of the tests, beside the above.
+var modes = map[string]func(given string){}
 
 // place is what the child is told.
 type place struct {

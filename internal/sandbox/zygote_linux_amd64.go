@@ -128,6 +128,20 @@ func (z *Zygote) Freeze(pipes []*os.File) error {
 	return nil
 }
 
+// Thaw has the zygote go on where it was stopped, until it is frozen again.
+func (z *Zygote) Thaw() error {
+	return z.trace(func() error {
+		threads := z.threads
+		z.threads, z.learned = nil, nil
+		for _, t := range threads {
+			if err := t.release(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // stop stops all threads. A thread that is not stopped yet may make others.
 func (z *Zygote) stop() error {
 	known := map[int]bool{}
@@ -221,6 +235,9 @@ func (z *Zygote) Clean() bool { return z.own == nil || z.own.passed() == z.own.b
 // child, which the caller reaps. Supervise is called as Spec.Supervise is.
 func (z *Zygote) Fork(supervise func(*Calls)) (pid int, pipes []*os.File, err error) {
 	err = z.trace(func() error {
+		if z.threads == nil {
+			return errors.New("it is not stopped")
+		}
 		f := &forked{of: z}
 		if err := f.make(supervise); err != nil {
 			f.kill()
@@ -243,7 +260,9 @@ func (z *Zygote) Learn(fork int) error {
 		return fmt.Errorf("find what process %d has written: %w", fork, err)
 	}
 	return z.trace(func() error {
-		z.learned = learned
+		if z.threads != nil {
+			z.learned = learned
+		}
 		return nil
 	})
 }

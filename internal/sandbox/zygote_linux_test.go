@@ -22,6 +22,8 @@ import (
 // counted is in the memory of a zygote: each fork adds 1.
 var counted int
 
+func init() { modes["zygote"], modes["zygote that shares"] = zygote, zygote }
+
 // zygote is what a zygote of the tests does: it reports that it is ready. A fork reads a line, and
 // does what it names.
 func zygote(given string) {

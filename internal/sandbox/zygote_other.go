@@ -23,6 +23,9 @@ func StartZygote(Spec, <-chan struct{}, func(trace bool, files []*os.File) (pid 
 // Freeze does nothing.
 func (*Zygote) Freeze([]*os.File) error { return errNoZygotes }
 
+// Thaw does nothing.
+func (*Zygote) Thaw() error { return errNoZygotes }
+
 // Fork does nothing.
 func (*Zygote) Fork(func(*Calls)) (pid int, pipes []*os.File, err error) { return 0, nil, errNoZygotes }
 

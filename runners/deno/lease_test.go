@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	osprocess "coderunner/internal/process"
 	"coderunner/runners"
 	"coderunner/runners/deno/install"
 	"coderunner/runners/deno/process"
@@ -152,7 +153,7 @@ func TestParkedIsFresh(t *testing.T) {
 	req := runners.Request{Code: code, Args: []string{"a", "b c"}, Stdin: strings.NewReader("line\n"), Files: []runners.File{{Path: "d/x.txt"}}}
 	fresh := run(t, open(t, "", nil), req)
 	r := openParked(t, 1)
-	run(t, r, runners.Request{Code: "1"})
+	run(t, r, runners.Request{Code: "process.pid"}) // as the other, it has Node's part
 	in := waiting(t, r)[0]
 	req.Stdin = strings.NewReader("line\n")
 	parked := run(t, r, req)
@@ -176,6 +177,10 @@ func TestParkedIsFresh(t *testing.T) {
 
 // TestParkParallel has many runs at once, with few processes waiting.
 func TestParkParallel(t *testing.T) {
+	want := 3
+	if osprocess.CanFork() == nil {
+		want = 1 // half of it: another is forked soon
+	}
 	r := openParked(t, 3)
 	for range 2 {
 		var wg sync.WaitGroup
@@ -189,8 +194,8 @@ func TestParkParallel(t *testing.T) {
 		}
 		wg.Wait()
 	}
-	if n := len(waiting(t, r)); n != 3 {
-		t.Errorf("%d processes wait after runs that found none, want 3", n)
+	if n := len(waiting(t, r)); n != want {
+		t.Errorf("%d processes wait after runs that found none, want %d", n, want)
 	}
 }
 

@@ -46,6 +46,7 @@ type Program struct {
 	Script    bool   // Node runs it as a script, and so may Deno: see Edited
 	Turn      bool   // it names process.nextTick, setImmediate or captureRejections
 	Workers   bool   // it names Worker
+	Late      bool   // it names what Deno loads when something first uses it, such as process and timers
 	Own       bool   // it may look for its own file: others do without one, since V8 gets their text
 	Requires  bool   // it uses require, which its module has to have
 	Tags      bool   // it has tags (JSX)

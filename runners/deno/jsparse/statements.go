@@ -145,7 +145,10 @@ func (a *analysis) edit(o Options) {
 func (a *analysis) mention(t token) {
 	switch a.s.word(t) {
 	case "nextTick", "setImmediate", "captureRejections":
-		a.p.Turn = true
+		a.p.Turn, a.p.Late = true, true
+	case "process", "Buffer", "setTimeout", "setInterval", "fetch", "Response", "Request", "Headers", "Blob", "FormData", "subtle", "structuredClone",
+		"readTextFile", "writeTextFile", "readFile", "writeFile", "Intl", "toLocaleString", "toLocaleDateString", "toLocaleTimeString":
+		a.p.Late = true
 	case "Worker":
 		a.p.Workers = true
 	case "__filename", "argv", "mainModule", "MainModule":

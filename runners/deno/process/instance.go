@@ -48,6 +48,7 @@ type Variant struct {
 	Layout  *project.Layout // whose grants it has; nil: there is none
 	Asks    bool            // Deno allows all of the network, and the guard decides
 	Early   *Early          // what it loads before there is a program; nil: nothing
+	Warm    bool            // its zygote loads what Deno loads when something first uses it
 }
 
 // variantKey returns a key of the variant and of the environment of its processes,
@@ -58,7 +59,7 @@ func (l *Launcher) variantKey(v Variant) string {
 		return ""
 	}
 	env, _ := l.runEnv(l.Config.Policy, "", "")
-	return fmt.Sprint(v.Binary, info.Size(), info.ModTime().UnixNano(), v.Memory, v.Ready.Dir, v.Ready.Locked, v.Ready.NPM, v.Ready.Remote, v.Merged, v.Session, v.Asks, v.Layout.Key(), v.Early.key(), env)
+	return fmt.Sprint(v.Binary, info.Size(), info.ModTime().UnixNano(), v.Memory, v.Ready.Dir, v.Ready.Locked, v.Ready.NPM, v.Ready.Remote, v.Merged, v.Session, v.Asks, v.Layout.Key(), v.Early.key(), v.Warm, env)
 }
 
 // policy returns what the process may touch. A process that runs no program may
@@ -113,7 +114,7 @@ type Instance struct {
 	// The rest is set before started is closed.
 	err     error            // why it failed
 	Process *process.Process // nil if there is none
-	zygote  *process.Zygote  // what the process is a fork of; nil: it was started itself
+	zygote  *zygote          // what the process is a fork of; nil: it was started itself
 	Before  process.Usage    // what it has used so far
 	found   findings         // about its early packages
 	Workers bool             // a program of its session may have started Workers

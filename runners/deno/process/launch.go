@@ -186,7 +186,7 @@ func (in *Instance) exec() (*process.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.zygote = z
+	in.zygote = &zygote{Zygote: z}
 	return z.Process, nil
 }
 

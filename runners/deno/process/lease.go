@@ -47,12 +47,18 @@ func NewLeases(of *Launcher, most int) *Leases {
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	if most > 0 {
 		l.Pool = pool.New(pool.Options[string, *Instance]{
-			New:         func(_ context.Context, key string) (*Instance, error) { return l.launchFor(key) },
-			Close:       (*Instance).Discard,
-			Reset:       (*Instance).again,
-			Ready:       (*Instance).ready,
-			MaxUnready:  max(runtime.GOMAXPROCS(0)-1, 1),
-			MaxIdle:     most,
+			New:        func(_ context.Context, key string) (*Instance, error) { return l.launchFor(key) },
+			Close:      (*Instance).Discard,
+			Reset:      (*Instance).again,
+			Ready:      (*Instance).ready,
+			MaxUnready: max(runtime.GOMAXPROCS(0)-1, 1),
+			MaxIdle:    most,
+			MaxOf: func(key string) int {
+				if v, _ := l.variants.Get(key); l.CanFork(v) {
+					return max(most/2, 1) // another is forked in 2 ms
+				}
+				return most
+			},
 			MaxUsed:     most,
 			MaxIdleTime: IdleLimit,
 			Return:      usualRun,
@@ -69,7 +75,7 @@ func (l *Leases) launchFor(key string) (*Instance, error) {
 		return nil, errForgotten
 	}
 	in := &Instance{Launcher: l.Launcher, Variant: v, Key: key}
-	if l.canFork(v) {
+	if l.CanFork(v) {
 		in.home = l
 	}
 	in.begin(l.ctx)
@@ -131,7 +137,7 @@ func (l *Leases) key(v Variant) string {
 	l.variants.Put(key, v)
 	// The idle processes of a replaced Deno.
 	l.drop(func(k string, have Variant) bool {
-		return k != key && have.Binary == v.Binary && have.Memory == v.Memory && have.Ready.Dir == v.Ready.Dir && have.Early.key() == v.Early.key()
+		return k != key && have.Binary == v.Binary && have.Memory == v.Memory && have.Ready.Dir == v.Ready.Dir && have.Early.key() == v.Early.key() && have.Warm == v.Warm
 	})
 	return key
 }

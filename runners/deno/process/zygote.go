@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"os"
+	"sync"
 	"time"
 
 	"coderunner/internal/process"
@@ -21,11 +22,11 @@ import (
 // something for the next: see package sandbox. What they would have in common besides is made
 // anew for each: see prepareFork in bootstrap.js.
 
-// canFork reports whether processes of a variant can be forked. Those with packages have Deno's
+// CanFork reports whether processes of a variant can be forked. Those with packages have Deno's
 // databases open, sessions pipes of their own, and placeholders of secrets are for one process.
-func (l *Leases) canFork(v Variant) bool {
+func (l *Leases) CanFork(v Variant) bool {
 	in := &Instance{Launcher: l.Launcher, Variant: v}
-	return v.Ready.Dir == "" && !v.Ready.NPM && !v.Ready.Remote && !v.Session && !v.Making && !v.Narrow && !v.Merged && v.Early == nil &&
+	return l.Pool != nil && v.Ready != nil && v.Ready.Dir == "" && !v.Ready.NPM && !v.Ready.Remote && !v.Session && !v.Making && !v.Narrow && !v.Merged && v.Early == nil &&
 		l.Config.Network.Intercept == nil && in.guarded() && in.kept() && !l.unforked.Load() && process.CanFork() == nil
 }
 
@@ -77,13 +78,43 @@ func (l *Leases) putBack(in *Instance) {
 	in.Discard()
 }
 
+// zygote is what the processes of an instance are forks of, one after the other.
+type zygote struct {
+	*process.Zygote
+	warm sync.Once
+}
+
+// warmUp has the zygote of an instance load what Deno loads when something first uses it, in the
+// background, when its first program has run: nobody waits for it, and servers that run no such
+// programs have less memory in use, and their forks fewer pages.
+func (in *Instance) warmUp() {
+	in.zygote.warm.Do(func() {
+		in.Background.Go(func() {
+			z := in.zygote
+			err := z.RunOn(func() error {
+				if err := WriteFrame(z.Stdin, map[string]bool{"warm": true}); err != nil {
+					return err
+				}
+				return z.Stdout.ReadFull(make([]byte, len("\n\x06")), startLimit)
+			})
+			if err != nil {
+				in.Log.Debug("a process that is forked has ended", zap.Error(err))
+			}
+		})
+	})
+}
+
 // again returns an instance with a new process, the zygote and the directory of a used one.
 func (in *Instance) again() (*Instance, error) {
 	next := &Instance{
 		Launcher: in.Launcher, Variant: in.Variant, Key: in.Key, home: in.home, Launched: time.Now(),
 		Dir: in.Dir, OwnDir: in.OwnDir, arranged: always, started: always, zygote: in.zygote,
 	}
-	return next, next.fork()
+	err := next.fork()
+	if in.Variant.Warm {
+		next.warmUp()
+	}
+	return next, err
 }
 
 // always is closed.

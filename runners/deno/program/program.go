@@ -241,6 +241,12 @@ func (a *Analysis) Modules() (names []string) {
 // Imports reports whether the program or its files import a module of Node.
 func (a *Analysis) Imports(module string) bool { return slices.Contains(a.Modules(), module) }
 
+// Late reports whether the program or its files use what Deno loads when something first uses it:
+// Node's modules, and others that it loads in the same way.
+func (a *Analysis) Late() bool {
+	return slices.ContainsFunc(a.programs(), func(p *jsparse.Program) bool { return p.Late }) || len(a.Modules()) > 0
+}
+
 // Workers reports whether the program or its files may start Workers.
 func (a *Analysis) Workers() bool {
 	return slices.ContainsFunc(a.programs(), func(p *jsparse.Program) bool { return p.Workers }) || a.Imports("worker_threads")

@@ -72,6 +72,7 @@ function readFrame(from) {
 }
 
 let orders; // of the program
+let beginNode; // makes Node's process in a fork whose zygote has loaded Node's part
 let unread; // the error about a script that cannot be read
 let startTimer; // a session's setTimeout, which its programs may replace; Deno takes 8 ms for the first use of it
 let readOrders = () => orders = readFrame(stdin); // waits for them
@@ -106,7 +107,7 @@ if (place.early) await loadEarly();
 addEventListener("error", (event) => failed(event, event.error));
 addEventListener("unhandledrejection", (event) => failed(event, event.reason));
 if (place.tell) hearEnd();
-readOrders();
+for (readOrders(); orders.warm; readOrders()) await warmUp();
 await prepareCall();
 
 // prepareCall has the program find its name, its arguments and the modules of Node that it
@@ -121,6 +122,29 @@ async function prepareCall() {
   if (orders.tools?.module) await offerTools();
   if (orders.decorated) leaveSealed();
   if (hasNode()) here.named(process);
+}
+
+// warmUp has Deno load what it loads when something first uses it, for all forks to come: Node's
+// part takes longer than most programs. What Node knows of a process, as its number, is left
+// to each fork. It reports the end by the byte that reports a process ready.
+async function warmUp() {
+  await import("data:text/javascript,console.log()"); // to a pipe that nobody shows
+  await new NativePromise((ok) => setTimeout(ok));
+  const args = internals.__nodeBootstrapArgs;
+  if (args) {
+    internals.__nodeBootstrapArgs = undefined; // then Node's process is not made yet
+    for (const name of ["process", "buffer", "events", "path", "util", "url", "os", "module", "fs", "fs/promises", "stream", "assert", "crypto", "timers", "timers/promises"]) await import("node:" + name);
+    await patchModules(["url", "fs", "fs/promises"]);
+    internals.__nodeBootstrapArgs = args;
+    beginNode = () => internals.__bootstrapNodeProcess(args.argv0, args.denoArgs, args.denoVersion, args.nodeDebug ?? "", false, args.runningOnMainThread);
+  }
+  await (await fetch("data:,")).text();
+  await crypto.subtle.digest("SHA-256", new NativeUint8Array(1));
+  await Deno.readTextFile("/").catch(() => {});
+  (1.5).toLocaleString();
+  structuredClone({});
+  for (let i = 0; i < 40; i++) new NativeArray(4096).fill(i); // so much that V8 moves what is in use out of the young generation
+  Deno.stdout.writeSync(new NativeUint8Array([6]));
 }
 
 // prepareFork returns a function that has a fork of this process begin: else its random numbers
@@ -167,6 +191,7 @@ function prepareFork() {
   return (seed) => {
     [a, b, c, d] = seed;
     begun = now.call(performance);
+    beginNode?.();
   };
 }
 
