@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -80,13 +79,11 @@ func TestForkedChance(t *testing.T) {
 		[Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint32Array(2)).join(), randomBytes(8).toString("hex"), randomUUID(),
 			Deno.makeTempFileSync().split("/").pop(), (await crypto.subtle.exportKey("jwk", pair.privateKey)).d, ofWorker, new Map([[{}, 1]]).size && Deno.pid]`
 	drawn := map[string]bool{}
-	var of []int
+	of := map[int]bool{}
 	for i := range 6 {
 		forked(t, r)
-		if z := zygotes(t); i < 3 {
-			of = z
-		} else if !slices.Equal(z, of) {
-			t.Fatalf("the processes that are forked: %v, want %v", z, of)
+		for _, pid := range zygotes(t) {
+			of[pid] = true
 		}
 		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code})
 		if o.Result == nil {
@@ -103,6 +100,9 @@ func TestForkedChance(t *testing.T) {
 				drawn[key] = true
 			}
 		}
+	}
+	if len(of) > 3 {
+		t.Errorf("%d processes were forked for 6 runs", len(of))
 	}
 }
 

@@ -54,8 +54,12 @@ func NewLeases(of *Launcher, most int) *Leases {
 			MaxUnready: max(runtime.GOMAXPROCS(0)-1, 1),
 			MaxIdle:    most,
 			MaxOf: func(key string) int {
-				if v, _ := l.variants.Get(key); l.CanFork(v) {
-					return max(most/2, 1) // another is forked in 2 ms
+				v, _ := l.variants.Get(key)
+				switch forks := l.CanFork(v); { // another is forked in 2 ms
+				case forks && v.Warm:
+					return max(most/4, 1)
+				case forks:
+					return max(most/2, 1)
 				}
 				return most
 			},
