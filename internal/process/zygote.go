@@ -69,9 +69,6 @@ func (z *Zygote) freeze() error {
 	return z.of.Freeze(pipes)
 }
 
-// Clean reports whether ended forks have left nothing behind that the next would find.
-func (z *Zygote) Clean() bool { return z.of.Clean() }
-
 // Fork makes a process that goes on where the zygote was stopped, with pipes of its own.
 // Supervise is Spec.Supervise of the fork, and beforeKill its Command.BeforeKill.
 func (z *Zygote) Fork(supervise func(*sandbox.Calls), beforeKill func()) (*Process, error) {

@@ -145,8 +145,10 @@ func tryInject(flags uintptr, loopback bool) (shared, err error) {
 			return err
 		}
 		if loopback {
-			if shared = s.unshare(); shared == nil {
-				shared = s.settle(identify)
+			if shared = s.unshare(ownNetwork); shared == nil {
+				if shared = s.settle(identify); shared == nil {
+					shared = s.disarm()
+				}
 			}
 		}
 		calls, err := s.filter(program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)

@@ -21,26 +21,26 @@ const (
 	anywhere              // to the network of the system
 )
 
+// ownNetwork are the namespaces that a process without privileges leaves for a network of its own.
+const ownNetwork = unix.CLONE_NEWUSER | unix.CLONE_NEWNET
+
 // unshare has the process leave the network of the system for an empty one of its own.
 // Who is not root may do so in a user namespace, where the process then has all
-// capabilities: see settle.
-func (s *stopped) unshare() error {
-	if _, err := s.call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER|unix.CLONE_NEWNET, 0, 0); err != nil {
+// capabilities: see disarm.
+func (s *stopped) unshare(namespaces uintptr) error {
+	if _, err := s.call(unix.SYS_UNSHARE, namespaces, 0, 0); err != nil {
 		return fmt.Errorf("make a network namespace: %w", err)
 	}
 	return nil
 }
 
-// settle has a process that called unshare be the user that it was, brings its loopback
-// up, and drops its capabilities but those of this thread. Identify writes its users.
+// settle has a process that called unshare be the user that it was, and brings its loopback
+// up. Identify writes its users.
 func (s *stopped) settle(identify func(pid int) error) error {
 	if err := identify(s.pid); err != nil {
 		return err
 	}
-	if err := s.raiseLoopback(); err != nil {
-		return fmt.Errorf("bring the loopback up: %w", err)
-	}
-	return s.disarm()
+	return s.raiseLoopback()
 }
 
 // disarm drops the capabilities that a process has in a namespace, but those of this thread.
@@ -62,7 +62,12 @@ func (s *stopped) disarm() error {
 }
 
 // raiseLoopback brings up the interface lo, which has its addresses then.
-func (s *stopped) raiseLoopback() error {
+func (s *stopped) raiseLoopback() (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("bring the loopback up: %w", err)
+		}
+	}()
 	request := struct { // ifreq
 		Name  [16]byte
 		Flags uint16

@@ -195,12 +195,12 @@ func confineStarted(k kernel, s Spec, zygote *Zygote, pid int, to reach, enter b
 	// Where there are too many namespaces it has no network at all, or that of the system.
 	switch {
 	case enter:
-		err = errors.Join(process.enter(), process.disarm())
+		err = process.enter()
 		to = itself
 	case s.Loopback && k.shared == nil && (to == nowhere || supervise):
-		if err = process.unshare(); err == nil {
+		if err = process.unshare(ownNetwork); err == nil {
 			err = process.settle(identify)
-			to = max(to, itself)
+			to, enter = max(to, itself), true
 		} else if !assumed.Load() {
 			err = nil
 		}
@@ -208,11 +208,16 @@ func confineStarted(k kernel, s Spec, zygote *Zygote, pid int, to reach, enter b
 	if err != nil {
 		return err
 	}
+	if enter && zygote == nil { // a zygote's forks may need another network
+		if err := process.disarm(); err != nil {
+			return err
+		}
+	}
 	for _, r := range s.Large {
 		_, _ = process.call(unix.SYS_MADVISE, r[0], r[1], unix.MADV_HUGEPAGE) // else it is slower
 	}
 	if zygote != nil { // its forks come under the filter
-		zygote.began(pid, process.at.pc(), to)
+		zygote.began(pid, process.at.pc(), to, enter)
 		return errors.Join(process.release(), unix.PtraceDetach(pid))
 	}
 	flags := k.flags

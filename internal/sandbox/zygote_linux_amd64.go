@@ -22,7 +22,8 @@ import (
 type Zygote struct {
 	spec   Spec
 	reach  reach
-	own    *namespace  // its network; nil: it has none of its own
+	armed  bool        // it has a network of its own, and capabilities there, which forks have not
+	own    *namespace  // that network; nil: nobody knows what has passed through it
 	traces chan func() // for the thread
 	end    <-chan struct{}
 	pid    int
@@ -75,7 +76,9 @@ func StartZygote(s Spec, end <-chan struct{}, start func(trace bool, files []*os
 }
 
 // began keeps what is known of a zygote that is about to run.
-func (z *Zygote) began(pid int, entry uintptr, to reach) { z.pid, z.entry, z.reach = pid, entry, to }
+func (z *Zygote) began(pid int, entry uintptr, to reach, armed bool) {
+	z.pid, z.entry, z.reach, z.armed = pid, entry, to, armed
+}
 
 // has keeps the network that it has.
 func (z *Zygote) has(n *namespace) { z.own = n }
@@ -226,30 +229,27 @@ func (z *Zygote) examine(m memory) error {
 	return nil
 }
 
-// Clean reports whether forks that have ended have left nothing in the network that the next
-// one has, too.
-func (z *Zygote) Clean() bool { return z.own == nil || z.own.passed() == z.own.before }
-
 // Fork makes a fork, with which the zygote shares only what it reads. It returns the fork's
 // number and our ends of its pipes, in Freeze's order, which do not block. The fork is our
 // child, which the caller reaps. Supervise is called as Spec.Supervise is.
 func (z *Zygote) Fork(supervise func(*Calls)) (pid int, pipes []*os.File, err error) {
+	f := &forked{of: z}
+	// What has passed through the network of all was by an ended fork: then this one has its own.
+	alone := z.armed && (z.own == nil || z.own.passed() != z.own.before)
 	err = z.trace(func() error {
-		if z.threads == nil {
-			return errors.New("it is not stopped")
+		err := f.make()
+		if err == nil {
+			err = f.confine(alone, supervise)
 		}
-		f := &forked{of: z}
-		if err := f.make(supervise); err != nil {
+		if err != nil {
 			f.kill()
-			return err
 		}
-		pid, pipes = f.pid, f.pipes
-		return nil
+		return err
 	})
 	if err != nil {
 		return 0, nil, fmt.Errorf("fork process %d: %w", z.pid, err)
 	}
-	return pid, pipes, nil
+	return f.pid, f.pipes, nil
 }
 
 // Learn has later forks begin with the pages that a fork has written which is still there:
@@ -282,51 +282,70 @@ func (z *Zygote) Kill() {
 type forked struct {
 	of      *Zygote
 	pid     int
+	main    thread
 	threads []int // the others
 	pipes   []*os.File
 }
 
-// make makes the fork and lets it go.
-func (f *forked) make(supervise func(*Calls)) error {
-	z, main := f.of, f.of.threads[0]
+// make makes the fork, which is stopped.
+func (f *forked) make() error {
+	z := f.of
+	if z.threads == nil {
+		return errors.New("it is not stopped")
+	}
 	b := z.batch()
 	b.call(unix.SYS_CLONE, unix.CLONE_PARENT|unix.CLONE_PTRACE|uintptr(unix.SIGCHLD))
-	if err := b.run(main); err != nil {
+	if err := b.run(z.threads[0]); err != nil {
 		return err
 	}
-	own := *main
-	own.id = int(b.calls[0][0])
-	if err := own.await(); err != nil {
+	f.main = *z.threads[0]
+	f.main.id = int(b.calls[0][0])
+	if err := f.main.await(); err != nil {
 		return err
 	}
-	f.pid = own.id
-	if err := f.reopen(&own); err != nil {
-		return err
-	}
-	s := &stopped{pid: f.pid, at: registers{own.at}, place: z.place}
+	f.pid = f.main.id
+	return f.reopen()
+}
+
+// confine puts the fork under its filter, in a network that nobody has used, makes its threads,
+// and lets it go.
+func (f *forked) confine(alone bool, supervise func(*Calls)) error {
+	z := f.of
+	s := &stopped{pid: f.pid, at: registers{f.main.at}, place: z.place}
 	s.at.Rip = uint64(z.entry) + syscallInCaller
+	var err error
+	if alone {
+		if err = s.unshare(unix.CLONE_NEWNET); err == nil {
+			err = s.raiseLoopback()
+		}
+	}
+	if z.armed && err == nil {
+		err = s.disarm()
+	}
+	if err != nil {
+		return err
+	}
 	flags, supervised := probe().flags, z.spec.Network && supervise != nil && Supervised() == nil
 	if supervised {
 		flags, _ = supervision()
 	}
 	calls, err := s.filter(filterProgram(os.Getpid(), z.reach, true, supervised, z.spec), flags)
-	if err == nil {
-		if err = f.begin(&own); err != nil && calls != nil {
-			calls.Close()
-		}
-	}
 	if err != nil {
 		return err
 	}
-	if calls != nil {
+	err = f.begin()
+	switch {
+	case calls != nil && err != nil:
+		calls.Close()
+	case calls != nil:
 		supervise(calls)
 	}
-	return nil
+	return err
 }
 
 // reopen gives the fork numbers, a group and open files of its own.
-func (f *forked) reopen(main *thread) error {
-	b := f.of.batch()
+func (f *forked) reopen() error {
+	b, main := f.of.batch(), &f.main
 	b.call(unix.SYS_SET_TID_ADDRESS, main.tid)
 	b.call(unix.SYS_SET_ROBUST_LIST, main.robust[0], main.robust[1])
 	b.call(unix.SYS_SETPGID, 0, 0)
@@ -373,14 +392,14 @@ func (f *forked) take(numbers []int) error {
 }
 
 // begin makes the other threads, and lets all of them go.
-func (f *forked) begin(main *thread) error {
+func (f *forked) begin() error {
 	const flags = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE_SIGHAND | unix.CLONE_THREAD | unix.CLONE_SYSVSEM |
 		unix.CLONE_SETTLS | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_CLEARTID | unix.CLONE_PTRACE
 	z, b := f.of, f.of.batch()
 	for _, t := range z.threads[1:] {
 		b.call(unix.SYS_CLONE, flags, uintptr(t.at.Rsp), t.tid, t.tid, uintptr(t.at.Fs_base))
 	}
-	if err := b.run(main); err != nil {
+	if err := b.run(&f.main); err != nil {
 		return err
 	}
 	for _, call := range b.calls {
@@ -405,7 +424,7 @@ func (f *forked) begin(main *thread) error {
 			return err
 		}
 	}
-	return main.release()
+	return f.main.release()
 }
 
 // kill kills and reaps a fork that could not be made.

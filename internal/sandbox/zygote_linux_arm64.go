@@ -1,5 +1,5 @@
 package sandbox
 
-func (*Zygote) serve(end <-chan struct{}) { <-end }
-func (*Zygote) began(int, uintptr, reach) {}
-func (*Zygote) has(*namespace)            {}
+func (*Zygote) serve(end <-chan struct{})       { <-end }
+func (*Zygote) began(int, uintptr, reach, bool) {}
+func (*Zygote) has(*namespace)                  {}

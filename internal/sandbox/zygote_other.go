@@ -32,8 +32,5 @@ func (*Zygote) Fork(func(*Calls)) (pid int, pipes []*os.File, err error) { retur
 // Learn does nothing.
 func (*Zygote) Learn(int) error { return errNoZygotes }
 
-// Clean returns false.
-func (*Zygote) Clean() bool { return false }
-
 // Kill does nothing.
 func (*Zygote) Kill() {}

@@ -5,7 +5,7 @@
 // its own and confined by the kernel. The bootstrap is its main module: it makes the realm
 // what programs expect, by the [Packages] and the policy, reports that it is ready and waits
 // for a task, which package deno sends. So all that does not depend on the program is done
-// before there is one.
+// before there is one, and for programs without packages once for many: zygote.go.
 //
 // # Locking
 //

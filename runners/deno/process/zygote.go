@@ -70,7 +70,7 @@ func (in *Instance) fork() (err error) {
 func (l *Leases) putBack(in *Instance) {
 	in.used = true
 	in.Guard.Close()
-	if in.zygote != nil && in.zygote.Clean() && in.Dir.Empty() == nil {
+	if in.zygote != nil && in.Dir.Empty() == nil {
 		l.Pool.Put(in.Key, in)
 		return
 	}
@@ -110,11 +110,13 @@ func (in *Instance) again() (*Instance, error) {
 		Launcher: in.Launcher, Variant: in.Variant, Key: in.Key, home: in.home, Launched: time.Now(),
 		Dir: in.Dir, OwnDir: in.OwnDir, arranged: always, started: always, zygote: in.zygote,
 	}
-	err := next.fork()
+	if err := next.fork(); err != nil {
+		return nil, err
+	}
 	if in.Variant.Warm {
 		next.warmUp()
 	}
-	return next, err
+	return next, nil
 }
 
 // always is closed.
