@@ -133,8 +133,10 @@ async function warmUp() {
   const args = internals.__nodeBootstrapArgs;
   if (args) {
     internals.__nodeBootstrapArgs = undefined; // then Node's process is not made yet
-    for (const name of ["process", "buffer", "events", "path", "util", "url", "os", "module", "fs", "fs/promises", "stream", "assert", "crypto", "timers", "timers/promises"]) await import("node:" + name);
-    await patchModules(["url", "fs", "fs/promises"]);
+    for (const name of ["url", "fs", "fs/promises", "process", "buffer", "events", "path", "util", "os", "module", "stream", "assert", "crypto", "timers", "timers/promises"]) {
+      if (patches[name]) await patchModules([name]); // before it exports what is there
+      await import("node:" + name);
+    }
     internals.__nodeBootstrapArgs = args;
     beginNode = () => internals.__bootstrapNodeProcess(args.argv0, args.denoArgs, args.denoVersion, args.nodeDebug ?? "", false, args.runningOnMainThread);
   }
