@@ -9,7 +9,10 @@ const (
 	helloPython     = "print('hello')\n"
 	helloTypeScript = "const who: string = \"hello\";\nconsole.log(who);\n"
 	helloJavaScript = "console.log(\"hello\");\n"
-	hello           = "hello\n"
+	helloNode       = `import fs from "node:fs"; import { createHash } from "node:crypto";
+if (fs.constants && createHash("sha256").update(process.version).digest()) setTimeout(() => console.log("hello"));
+`
+	hello = "hello\n"
 )
 
 func (h *hosts) cases() ([]benchCase, error) {
@@ -41,6 +44,7 @@ func (h *hosts) cases() ([]benchCase, error) {
 		benchCase{"process/version", 20, 1, append(h.processes("version"), process("deno --version", h.deno, "", "--version"))})
 	for _, p := range []struct{ language, file, code string }{
 		{"javascript", "hello.js", helloJavaScript},
+		{"javascript", "node.js", helloNode},
 		{"typescript", "hello.ts", helloTypeScript},
 		{"typescript", "zod.ts", "import \"npm:zod@3\";\n" + helloTypeScript},
 		{"typescript", "lodash.ts", "import \"npm:lodash@4\";\n" + helloTypeScript},

@@ -124,27 +124,44 @@ func seize(id int) error {
 	if errno != 0 {
 		return errno
 	}
-	if err := unix.PtraceInterrupt(id); err != nil {
+	err := unix.PtraceInterrupt(id)
+	if err != nil {
+		awaitDeath(id) // it ends
 		return err
 	}
-	return (&thread{id: id}).await()
+	for {
+		signal, err := awaitStop(id)
+		if err != nil || signal == unix.SIGTRAP {
+			return err
+		}
+		if err := unix.PtraceCont(id, int(signal)); err != nil { // somebody's, which is handed on
+			return err
+		}
+	}
 }
 
 // await waits until a traced thread stops, by itself or at the end of a batch.
 func (t *thread) await() error {
+	signal, err := awaitStop(t.id)
+	if err == nil && signal != unix.SIGTRAP {
+		err = fmt.Errorf("a thread got signal %d", signal)
+	}
+	return err
+}
+
+// awaitStop waits until a traced thread stops, and returns the signal by which it does.
+func awaitStop(id int) (unix.Signal, error) {
 	for {
 		var status unix.WaitStatus
-		_, err := unix.Wait4(t.id, &status, unix.WALL, nil)
+		_, err := unix.Wait4(id, &status, unix.WALL, nil)
 		switch {
 		case err == unix.EINTR:
 		case err != nil:
-			return fmt.Errorf("wait for a thread to stop: %w", err)
+			return 0, fmt.Errorf("wait for a thread to stop: %w", err)
 		case !status.Stopped():
-			return fmt.Errorf("a thread has ended (status %#x): %w", status, unix.ESRCH)
-		case status.StopSignal() != unix.SIGTRAP:
-			return fmt.Errorf("a thread got signal %d", status.StopSignal())
+			return 0, fmt.Errorf("a thread has ended (status %#x): %w", status, unix.ESRCH)
 		default:
-			return nil
+			return status.StopSignal(), nil
 		}
 	}
 }

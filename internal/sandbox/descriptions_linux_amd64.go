@@ -48,6 +48,8 @@ type watched struct {
 	data   uint64
 }
 
+var errShared = errors.New("a fork would share")
+
 // descriptions returns what a stopped process has open. The pipes are our ends of its pipes.
 func descriptions(pid int, pipes []*os.File) ([]*description, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
@@ -124,7 +126,7 @@ func describe(dir string, fd int) (*description, error) {
 	case st.Mode&unix.S_IFMT == unix.S_IFSOCK:
 		d.kind = aSocket
 	default:
-		return nil, fmt.Errorf("a fork would share %s", target)
+		return nil, fmt.Errorf("%w %s", errShared, target)
 	}
 	info, err := os.ReadFile(filepath.Join(dir, "fdinfo", strconv.Itoa(fd)))
 	if err != nil {
@@ -174,7 +176,7 @@ func (d *description) match(pipes []*os.File) error {
 			return nil
 		}
 	}
-	return errors.New("a fork would share a pipe")
+	return fmt.Errorf("%w a pipe", errShared)
 }
 
 // sameDescription reports whether two descriptors of a process lead to the same description.

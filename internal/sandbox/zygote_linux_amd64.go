@@ -113,7 +113,28 @@ func (z *Zygote) trace(f func() error) error {
 // Freeze stops all threads of the zygote, wherever they are. Pipes are our ends of those that it
 // has; each fork has others in their place. The zygote is to be killed if Freeze fails.
 func (z *Zygote) Freeze(pipes []*os.File) error {
-	if err := z.stop(); err != nil {
+	for try := 1; ; try++ {
+		err := z.freeze(pipes)
+		if !errors.Is(err, errShared) || try == maxTries {
+			return err
+		}
+		// A thread has it open for a moment, as the C library the list of processors.
+		if err := z.Thaw(); err != nil {
+			return err
+		}
+	}
+}
+
+// maxTries bounds how often Freeze stops a zygote that has something open which forks would share.
+const maxTries = 20
+
+// freeze is Freeze for one try.
+func (z *Zygote) freeze(pipes []*os.File) error {
+	err := z.stop()
+	if err == nil {
+		err = z.trace(z.read)
+	}
+	if err != nil {
 		return fmt.Errorf("stop the threads of process %d: %w", z.pid, err)
 	}
 	z.pipes = len(pipes)
@@ -127,6 +148,16 @@ func (z *Zygote) Freeze(pipes []*os.File) error {
 	}
 	if err != nil {
 		return fmt.Errorf("examine process %d: %w", z.pid, err)
+	}
+	return nil
+}
+
+// read reads what is kept of the stopped threads.
+func (z *Zygote) read() error {
+	for _, t := range z.threads {
+		if err := t.read(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -177,13 +208,8 @@ func (z *Zygote) stop() error {
 	return nil
 }
 
-// examine reads what a fork needs of the stopped threads, and has forks get all of the memory.
+// examine asks the stopped threads for the rest, and has forks get all of the memory.
 func (z *Zygote) examine(m memory) error {
-	for _, t := range z.threads {
-		if err := t.read(); err != nil {
-			return err
-		}
-	}
 	main := z.threads[0]
 	z.place = (uintptr(main.at.Rsp) - maxBatch - 4<<10) &^ 15 // below what is on the stack
 	if !slices.ContainsFunc(m.written, func(r pages) bool { return z.place >= r[0] && uintptr(main.at.Rsp) <= r[0]+r[1] }) {

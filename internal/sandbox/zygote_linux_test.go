@@ -22,7 +22,11 @@ import (
 // counted is in the memory of a zygote: each fork adds 1.
 var counted int
 
-func init() { modes["zygote"], modes["zygote that shares"] = zygote, zygote }
+func init() {
+	for _, kind := range []string{"zygote", "zygote that shares", "zygote that reads"} {
+		modes[kind] = zygote
+	}
+}
 
 // zygote is what a zygote of the tests does: it reports that it is ready. A fork reads a line, and
 // does what it names.
@@ -31,6 +35,15 @@ func zygote(given string) {
 		if _, err := unix.Mmap(-1, 0, 1<<16, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANON); err != nil {
 			panic(err)
 		}
+	}
+	if given == "zygote that reads" {
+		go func() {
+			for {
+				if err := open("/dev/null", unix.O_RDONLY); err != nil {
+					panic(err)
+				}
+			}
+		}()
 	}
 	ready := os.Getpid()
 	fmt.Print("r")
@@ -71,7 +84,7 @@ func zygoteOf(t *testing.T, s Spec, given string, files ...*os.File) (z *Zygote,
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = []string{childVariable + "=" + given}
+	cmd.Env = []string{childVariable + "=" + given, "GODEBUG=asyncpreemptoff=1"} // Go's threads send each other signals
 	for _, to := range []any{&cmd.Stdin, &cmd.Stdout, &cmd.Stderr} {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -312,6 +325,25 @@ func TestZygoteSignalled(t *testing.T) {
 		if pid, _, err := z.Fork(nil); err == nil {
 			t.Errorf("%s: it is forked, to %d", line, pid)
 		}
+	}
+}
+
+// A file that a thread has open now and then does not keep a zygote from being forked.
+func TestZygoteMoment(t *testing.T) {
+	z, ours, _ := zygoteOf(t, Spec{}, "zygote that reads")
+	for range 20 {
+		if err := z.Freeze(ours); err != nil {
+			t.Fatal(err)
+		}
+		if said, pid := ask(t, z, "count"); said != fmt.Sprintln(1, pid, pid, os.Getpid()) {
+			t.Errorf("the fork said %q", said)
+		}
+		if err := z.Thaw(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Freeze(ours); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -66,7 +66,7 @@ func (in *Instance) setup() setup {
 		// keeps where the policy has them.
 		Report: report, Revoke: !p.CanWrite(report), Hide: hide, Home: in.Dir.Work(), Memory: in.Variant.Memory,
 		Run: p.Run.Any(), Net: p.Net.All, Alone: in.ownNetwork(), Real: sysKinds(p), Tell: !Unconfined(in.Config.Policy) || in.Variant.Session,
-		Forked: in.forks(),
+		Forked: in.Forked(),
 	}
 	if !p.Run.Any() || p.DenyRun.All {
 		to.Refused = &refusals{Run: NotRun + "; " + OwnRuns, Fork: NotRun + "; " + ForkWorker}
