@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"coderunner/internal/sandbox"
 )
@@ -13,9 +12,11 @@ import (
 // owner calls Freeze when it is as forks are to be, and End when all of them have ended.
 type Zygote struct {
 	*Process
-	of      *sandbox.Zygote
-	learned atomic.Bool
-	mu      sync.Mutex // held while it runs on, or is forked
+	of *sandbox.Zygote
+
+	mu      sync.Mutex // held while it runs on, is forked, or learns; guards what follows
+	last    *Process   // the last fork
+	learned bool       // it knows what forks write
 }
 
 // CanFork returns why there are no zygotes, nil if there are. Where processes have a control
@@ -50,12 +51,12 @@ func (z *Zygote) Freeze() error {
 func (z *Zygote) RunOn(f func() error) error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
+	z.last, z.learned = nil, false
 	err := z.of.Thaw()
 	if err == nil {
 		err = f()
 	}
 	if err == nil {
-		z.learned.Store(false)
 		err = z.freeze()
 	}
 	return err
@@ -85,15 +86,25 @@ func (z *Zygote) Fork(supervise func(*sandbox.Calls), beforeKill func()) (*Proce
 	p := &Process{system: system, end: make(chan struct{}), Stdin: Input{pipes[0]}}
 	p.beforeKill = func() {
 		beforeKill()
-		if !z.learned.Swap(true) {
-			_ = z.of.Learn(pid) // else forks are slower
-		}
+		z.learn(p)
 	}
+	z.last = p
 	to := []**Output{&p.Stdout, &p.Stderr, &p.Report}
 	for i, f := range pipes[1:] {
 		*to[i] = newOutput(f)
 	}
 	return p, nil
+}
+
+// learn has the zygote know what a fork of it as it is has written that is about to be killed.
+func (z *Zygote) learn(fork *Process) {
+	if !z.mu.TryLock() {
+		return // it is another already
+	}
+	defer z.mu.Unlock()
+	if !z.learned && fork == z.last {
+		z.learned = z.of.Learn(fork.Pid()) == nil
+	}
 }
 
 // End kills the zygote and waits for its end.
