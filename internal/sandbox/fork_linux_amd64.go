@@ -88,8 +88,10 @@ func (f *forked) reopen() error {
 	if err := b.run(main); err != nil {
 		return err
 	}
-	if err := writeMemory(f.pid, main.tid, packed(uint32(f.pid))); err != nil {
-		return fmt.Errorf("write its number: %w", err)
+	if main.tid != 0 { // there is a C library
+		if err := writeMemory(f.pid, main.tid, packed(uint32(f.pid))); err != nil {
+			return fmt.Errorf("write its number: %w", err)
+		}
 	}
 	if err := f.take(ours); err != nil {
 		return err
