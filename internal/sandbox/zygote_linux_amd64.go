@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -122,6 +123,7 @@ func (z *Zygote) Freeze(pipes []*os.File) error {
 		if err := z.Thaw(); err != nil {
 			return err
 		}
+		time.Sleep(time.Duration(try) * time.Millisecond) // until it has run: of that there is no event
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,6 +43,7 @@ func zygote(given string) {
 				if err := open("/dev/null", unix.O_RDONLY); err != nil {
 					panic(err)
 				}
+				time.Sleep(100 * time.Microsecond)
 			}
 		}()
 	}
