@@ -64,8 +64,19 @@ func forked(t *testing.T, r *Runner) *deno.Instance {
 		if !in.Forked() {
 			t.Error("a process was started, not forked")
 		}
+		filtered(t, in)
 	}
 	return all[0]
+}
+
+// filtered fails if a process that waits for a program is under no filter of system calls, as
+// zygotes are.
+func filtered(t *testing.T, in *deno.Instance) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", in.Process.Pid()))
+	if err != nil || !strings.Contains(string(status), "\nSeccomp:\t2\n") {
+		t.Errorf("process %d waits for a program without a filter: %v", in.Process.Pid(), err)
+	}
 }
 
 // TestForkedChance has forks of one process draw what no two programs may have in common.
@@ -265,6 +276,7 @@ func TestForkedRefused(t *testing.T) {
 			if in.Forked() {
 				t.Error("a process that shares a file is forked")
 			}
+			filtered(t, in)
 		}
 	}
 }

@@ -117,8 +117,8 @@ func (in *Instance) start(ctx context.Context) error {
 			return err
 		}
 	}
-	err = in.boot(ctx)
-	if in.zygote != nil && err == nil {
+	forks := in.home != nil && !in.unforked.Load()
+	if err = in.boot(ctx, forks); forks && err == nil {
 		err = in.firstFork(ctx)
 	}
 	if err != nil {
@@ -127,10 +127,10 @@ func (in *Instance) start(ctx context.Context) error {
 	return err
 }
 
-// boot starts the process, or the zygote, and waits until it is ready.
-func (in *Instance) boot(ctx context.Context) (err error) {
-	if in.Process, err = in.exec(); errors.Is(err, sandbox.ErrAssumed) {
-		in.Process, err = in.exec()
+// boot starts the process, or its zygote, and waits until it is ready.
+func (in *Instance) boot(ctx context.Context, forks bool) (err error) {
+	if in.Process, err = in.exec(forks); errors.Is(err, sandbox.ErrAssumed) {
+		in.Process, err = in.exec(forks)
 	}
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (in *Instance) boot(ctx context.Context) (err error) {
 	p := in.Process // what is nil below must not be for whoever cancels then
 	stop := context.AfterFunc(ctx, func() { p.Kill(process.StopContext) })
 	defer stop()
-	if err = in.configure(); err == nil && in.zygote == nil {
+	if err = in.configure(); err == nil && !forks {
 		err = in.limit()
 	}
 	if err != nil {
@@ -162,8 +162,8 @@ func (in *Instance) compiled() string {
 	return in.Dir.gen()
 }
 
-// exec starts the process.
-func (in *Instance) exec() (*process.Process, error) {
+// exec starts the process, or its zygote.
+func (in *Instance) exec(forks bool) (*process.Process, error) {
 	defer trace.Begin("start Deno, confined")()
 	may := in.Confinement()
 	env, _ := in.runEnv(in.policy(), in.OwnDir, in.Dir.Temp())
@@ -179,7 +179,7 @@ func (in *Instance) exec() (*process.Process, error) {
 		Path: in.Variant.Binary, Args: in.commandLine(), Dir: in.Dir.Work(), Env: env, Spec: may, Group: may != nil,
 		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle, Assumes: true,
 	}
-	if !in.forks() {
+	if !forks {
 		return process.Start(c)
 	}
 	z, err := process.StartZygote(c)

@@ -30,32 +30,29 @@ func (l *Leases) CanFork(v Variant) bool {
 		l.Config.Network.Intercept == nil && in.guarded() && in.kept() && !l.unforked.Load() && process.CanFork() == nil
 }
 
-// forks reports whether what is started for the instance is a zygote.
-func (in *Instance) forks() bool { return in.home != nil && !in.unforked.Load() }
-
 // Forked reports whether the process of a ready instance is a fork.
 func (in *Instance) Forked() bool { return in.zygote != nil }
 
-// firstFork makes the process of an instance whose zygote is ready, and else starts it; no more
-// zygotes where they cannot be stopped.
+// firstFork makes the process of an instance whose zygote is ready. Where that cannot be, it
+// starts one, and no more zygotes.
 func (in *Instance) firstFork(ctx context.Context) error {
 	in.Process = nil
 	err := in.zygote.Freeze()
-	if err != nil && ctx.Err() == nil && !in.unforked.Swap(true) {
-		in.Log.Info("Deno is started for each run, not forked", zap.Error(err))
-	}
 	if err == nil {
 		err = in.fork()
 	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
+	if !in.unforked.Swap(true) {
+		in.Log.Info("Deno is started for each run, not forked", zap.Error(err))
+	}
 	in.zygote.End()
 	in.zygote = nil
 	if err := os.Remove(in.Dir.Report()); err != nil { // the other process has one of its own
 		return err
 	}
-	return in.boot(ctx)
+	return in.boot(ctx, false)
 }
 
 // fork makes the process of an instance.
