@@ -109,9 +109,9 @@ func (z *Zygote) learn(fork *Process) {
 
 // End kills the zygote and waits for its end.
 func (z *Zygote) End() {
-	z.Kill("over")
-	z.mu.Lock()
+	z.mu.Lock() // while it is being stopped its end could not be awaited
 	defer z.mu.Unlock()
+	z.Kill("over")
 	z.of.Kill()
 	z.Wait(new(sync.WaitGroup))
 }
