@@ -67,11 +67,13 @@ func (b *batch) run(t *thread) error {
 		return errors.New("too much for one batch of system calls")
 	}
 	table := b.place + maxBatchData
-	if err := writeMemory(t.id, b.place, append(append(make([]byte, 0, maxBatchData+56*len(b.calls)), b.data...), make([]byte, maxBatchData-len(b.data))...)); err != nil {
-		return fmt.Errorf("write system calls: %w", err)
-	}
-	if err := writeMemory(t.id, table, packed(b.calls)); err != nil {
-		return fmt.Errorf("write system calls: %w", err)
+	for at, part := range map[uintptr][]byte{b.place: b.data, table: packed(b.calls)} {
+		if len(part) == 0 {
+			continue
+		}
+		if err := writeMemory(t.id, at, part); err != nil {
+			return fmt.Errorf("write system calls: %w", err)
+		}
 	}
 	then := t.at
 	then.Rip, then.R15, then.R14, then.Orig_rax = uint64(b.entry), uint64(table), uint64(len(b.calls)), ^uint64(0)
@@ -162,17 +164,6 @@ func awaitStop(id int) (unix.Signal, error) {
 			return 0, fmt.Errorf("a thread has ended (status %#x): %w", status, unix.ESRCH)
 		default:
 			return status.StopSignal(), nil
-		}
-	}
-}
-
-// awaitDeath reaps a traced thread that was killed.
-func awaitDeath(id int) {
-	for {
-		var status unix.WaitStatus
-		_, err := unix.Wait4(id, &status, unix.WALL, nil)
-		if err != unix.EINTR && (err != nil || !status.Stopped()) {
-			return
 		}
 	}
 }

@@ -185,10 +185,17 @@ func tryStartHere(attr *syscall.SysProcAttr, f func(pid int) error) error {
 	if kerr := unix.Kill(pid, unix.SIGKILL); err == nil {
 		err = kerr
 	}
+	awaitDeath(pid)
+	return err
+}
+
+// awaitDeath reaps a traced process or thread that was killed.
+func awaitDeath(id int) {
 	for {
 		var status unix.WaitStatus
-		if _, werr := unix.Wait4(pid, &status, 0, nil); werr != unix.EINTR && (werr != nil || !status.Stopped()) {
-			return err
+		_, err := unix.Wait4(id, &status, unix.WALL, nil)
+		if err != unix.EINTR && (err != nil || !status.Stopped()) {
+			return
 		}
 	}
 }

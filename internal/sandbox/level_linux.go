@@ -2,7 +2,10 @@
 
 package sandbox
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // kernel is what this kernel offers.
 type kernel struct {
@@ -12,6 +15,14 @@ type kernel struct {
 	flags    uintptr // to install filters with
 	shared   error   // why a started process cannot have a network of its own; nil if it can
 	untraced error   // why a started process cannot be traced, to inject a filter into it; nil if it can
+}
+
+// injects returns why a process that was started cannot be put under a filter, nil if it can.
+func (k kernel) injects() error {
+	if !k.filter {
+		return errors.New("the kernel has no filter of system calls")
+	}
+	return k.untraced
 }
 
 // level returns what a kernel offers, in words.

@@ -69,11 +69,8 @@ func ABI() int { return said().abi }
 // and why it cannot be called.
 var supervision = sync.OnceValues(func() (flags uintptr, err error) {
 	k := probe()
-	switch {
-	case !k.filter:
-		return 0, errors.New("the kernel has no filter of system calls")
-	case k.untraced != nil:
-		return 0, k.untraced
+	if err := k.injects(); err != nil {
+		return 0, err
 	}
 	flags = k.flags | unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
 	const killable = unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV // since Linux 5.19

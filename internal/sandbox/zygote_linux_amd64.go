@@ -59,15 +59,7 @@ type rseq struct {
 }
 
 // CanFork returns why there can be no zygotes, nil if there can.
-func CanFork() error {
-	switch k := probe(); {
-	case !k.filter:
-		return errors.New("the kernel has no filter of system calls")
-	case k.untraced != nil:
-		return k.untraced
-	}
-	return nil
-}
+func CanFork() error { return probe().injects() }
 
 // StartZygote is [Start] for a process that is to be forked. The thread lives until end is
 // closed, when all forks must have ended, and the zygote by Kill.
