@@ -126,20 +126,10 @@ func seize(id int) error {
 	if errno != 0 {
 		return errno
 	}
-	err := unix.PtraceInterrupt(id)
-	if err != nil {
-		awaitDeath(id) // it ends
+	if err := unix.PtraceInterrupt(id); err != nil {
 		return err
 	}
-	for {
-		signal, err := awaitStop(id)
-		if err != nil || signal == unix.SIGTRAP {
-			return err
-		}
-		if err := unix.PtraceCont(id, int(signal)); err != nil { // somebody's, which is handed on
-			return err
-		}
-	}
+	return awaitTrap(id)
 }
 
 // await waits until a traced thread stops, by itself or at the end of a batch.
@@ -151,19 +141,20 @@ func (t *thread) await() error {
 	return err
 }
 
-// awaitStop waits until a traced thread stops, and returns the signal by which it does.
-func awaitStop(id int) (unix.Signal, error) {
-	for {
-		var status unix.WaitStatus
-		_, err := unix.Wait4(id, &status, unix.WALL, nil)
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
-			return 0, fmt.Errorf("wait for a thread to stop: %w", err)
-		case !status.Stopped():
-			return 0, fmt.Errorf("a thread has ended (status %#x): %w", status, unix.ESRCH)
-		default:
-			return status.StopSignal(), nil
+// bury kills a process that leads a group, and reaps its traced threads but the first, which can
+// be reaped then.
+func bury(pid int) {
+	_ = unix.Kill(pid, unix.SIGKILL)
+	// What stops after that is a fork that the process has made and not told of. When nothing
+	// stops any more, all have ended.
+	for _, next := range []int{unix.WSTOPPED, unix.WEXITED | unix.WNOWAIT} {
+		for {
+			id, _, err := await(unix.P_PGID, pid, next|unix.WCLONE) // only those that are traced
+			if err != nil || id == pid {
+				break
+			}
+			_ = unix.Kill(id, unix.SIGKILL)
+			awaitDeath(id)
 		}
 	}
 }

@@ -10,11 +10,10 @@ import (
 
 // forked is a fork in the making.
 type forked struct {
-	of      *Zygote
-	pid     int
-	main    thread
-	threads []int // the others
-	pipes   []*os.File
+	of    *Zygote
+	pid   int
+	main  thread
+	pipes []*os.File
 }
 
 // make makes the fork, which is stopped.
@@ -29,11 +28,11 @@ func (f *forked) make() error {
 		return err
 	}
 	f.main = *z.threads[0]
-	f.main.id = int(b.calls[0][0])
+	f.pid = int(b.calls[0][0])
+	f.main.id = f.pid
 	if err := f.main.await(); err != nil {
 		return err
 	}
-	f.pid = f.main.id
 	return f.reopen()
 }
 
@@ -134,12 +133,9 @@ func (f *forked) begin() error {
 	if err := b.run(&f.main); err != nil {
 		return err
 	}
-	for _, call := range b.calls {
-		f.threads = append(f.threads, int(call[0]))
-	}
 	for i, t := range z.threads[1:] {
 		own := *t
-		own.id = f.threads[i]
+		own.id = int(b.calls[i][0])
 		if err := own.await(); err != nil {
 			return err
 		}
@@ -164,11 +160,8 @@ func (f *forked) kill() {
 	for _, pipe := range f.pipes {
 		pipe.Close()
 	}
-	if f.pid == 0 {
-		return
-	}
-	_ = unix.Kill(f.pid, unix.SIGKILL)
-	for _, id := range append(f.threads, f.pid) {
-		awaitDeath(id)
+	if f.pid != 0 {
+		bury(f.pid)
+		awaitDeath(f.pid)
 	}
 }

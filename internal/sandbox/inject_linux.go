@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -114,23 +115,44 @@ func (s *stopped) call(number, a, b, c uintptr) (int64, error) {
 	return then.result(), nil
 }
 
-// awaitTrap waits until a traced process stops by a trap.
-func awaitTrap(pid int) error {
+// awaitTrap waits until a traced process or thread stops by a trap.
+func awaitTrap(id int) error {
 	for {
-		var status unix.WaitStatus
-		_, err := unix.Wait4(pid, &status, 0, nil)
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
-			return fmt.Errorf("wait for it to stop: %w", err)
-		case !status.Stopped():
-			return fmt.Errorf("it ended before it began (status %#x)", status)
-		case status.StopSignal() == unix.SIGTRAP:
-			return nil
-		default: // somebody else's
-			if err := unix.PtraceCont(pid, int(status.StopSignal())); err != nil {
-				return fmt.Errorf("hand on signal %d: %w", status.StopSignal(), err)
-			}
+		signal, err := awaitStop(id)
+		if err != nil || signal == unix.SIGTRAP {
+			return err
+		}
+		if err := unix.PtraceCont(id, int(signal)); err != nil { // somebody else's
+			return fmt.Errorf("hand on signal %d: %w", signal, err)
+		}
+	}
+}
+
+// awaitStop waits until a traced process or thread stops, and returns the signal by which it
+// does. The error is ESRCH if it has ended, and it is not reaped: the kernel tells at once that a
+// first thread stops no more, but its end only when the other traced threads have been reaped.
+func awaitStop(id int) (unix.Signal, error) {
+	_, signal, err := await(unix.P_PID, id, unix.WSTOPPED|unix.WALL)
+	if err == unix.ECHILD {
+		err = unix.ESRCH
+	}
+	if err != nil {
+		return 0, fmt.Errorf("wait for it to stop: %w", err)
+	}
+	return signal, nil
+}
+
+// await is waitid(2). It returns the process or thread, and the signal by which it has stopped.
+func await(kind, id, options int) (which int, signal unix.Signal, err error) {
+	var info struct { // siginfo_t of SIGCHLD
+		_                [4]int32
+		which, _, status int32
+		_                [25]int32
+	}
+	for {
+		err = unix.Waitid(kind, id, (*unix.Siginfo)(unsafe.Pointer(&info)), options, nil)
+		if err != unix.EINTR {
+			return int(info.which), unix.Signal(info.status & 0xff), err // the rest is the kind of trap
 		}
 	}
 }

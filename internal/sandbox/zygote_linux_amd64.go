@@ -61,8 +61,8 @@ type rseq struct {
 // CanFork returns why there can be no zygotes, nil if there can.
 func CanFork() error { return probe().injects() }
 
-// StartZygote is [Start] for a process that is to be forked. The thread lives until end is
-// closed, when all forks must have ended, and the zygote by Kill.
+// StartZygote is [Start] for a process that is to be forked, and leads a process group. The thread
+// lives until end is closed, when all forks must have ended, and the zygote by Kill.
 func StartZygote(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) (*Zygote, error) {
 	z := &Zygote{spec: s, traces: make(chan func()), end: end}
 	return z, begin(s, z, end, start)
@@ -108,7 +108,11 @@ func (z *Zygote) trace(f func() error) error {
 func (z *Zygote) Freeze(pipes []*os.File) error {
 	for try := 1; ; try++ {
 		err := z.freeze(pipes)
+		if err == nil {
+			return nil
+		}
 		if !errors.Is(err, errShared) || try == maxTries {
+			z.threads = nil // it cannot be forked
 			return err
 		}
 		// A thread has it open for a moment, as the C library the list of processors.
@@ -186,7 +190,8 @@ func (z *Zygote) stop() error {
 			}
 			known[id], found = true, true
 			switch err := z.trace(func() error { return seize(id) }); {
-			case errors.Is(err, unix.ESRCH): // it has ended
+			case errors.Is(err, unix.ESRCH) && id != z.pid: // it has ended
+				awaitDeath(id)
 			case err != nil:
 				return err
 			default:
@@ -290,10 +295,7 @@ func (z *Zygote) Learn(fork int) error {
 // Kill kills the zygote. The caller reaps it.
 func (z *Zygote) Kill() {
 	_ = z.trace(func() error {
-		_ = unix.Kill(z.pid, unix.SIGKILL)
-		for _, t := range z.threads[min(1, len(z.threads)):] {
-			awaitDeath(t.id) // for whoever traces them: else the process cannot be reaped
-		}
+		bury(z.pid)
 		return nil
 	})
 }

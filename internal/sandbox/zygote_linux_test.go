@@ -311,6 +311,9 @@ func TestZygoteRefused(t *testing.T) {
 		if err := z.Freeze(ours); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s with %d more files: %v, want %q", tt.given, len(tt.files), err, tt.want)
 		}
+		if _, _, err := z.Fork(nil); err == nil || !strings.Contains(err.Error(), "not stopped") {
+			t.Errorf("%s with %d more files: Fork returns %v", tt.given, len(tt.files), err)
+		}
 	}
 }
 
