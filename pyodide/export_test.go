@@ -61,21 +61,24 @@ func (r *Runtime) LibraryLayout(ctx context.Context, library []byte) (codestore.
 	return stub.Layout, unmap()
 }
 
-// LoadedParts returns how many parts of a split library were loaded here, of how many, and
-// whether one was compiled for it.
-func (r *Runtime) LoadedParts(library []byte) (loaded, all int, compiled bool) {
+// LoadedParts returns how many parts of a split library were loaded here, how many more were
+// compiled, of how many, and whether they are kept.
+func (r *Runtime) LoadedParts(library []byte) (loaded, ahead, all int, kept bool) {
+	r.link.running.Wait()
 	s := &r.link.shared
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.known[codestore.Digest(library)]
 	if l == nil || l.Library == nil || l.Parts == nil {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	p := l.Parts.(*parts)
-	for _, c := range p.code {
+	for n, c := range p.code {
 		if c != nil {
 			loaded++
+		} else if p.built[n].Code != nil {
+			ahead++
 		}
 	}
-	return loaded, len(p.code), p.grown
+	return loaded, ahead, len(p.Parts), p.first
 }

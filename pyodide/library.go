@@ -104,7 +104,7 @@ func libraryKey(sum string) string {
 
 // firstKey names a library that is split, to be compiled whole later.
 func firstKey(sum string) string {
-	return fmt.Sprintf("%s split %s into %d", libraryKey(sum), split.Version, partSize)
+	return fmt.Sprintf("%s split %s", libraryKey(sum), split.Version)
 }
 
 // large reports whether Config.Later is for a library: each takes a process later, and so more
@@ -206,11 +206,13 @@ func (r *compiled) loadLibrary(ctx context.Context, sum string, stub *codestore.
 	lib := &dylink.Library{Data: stub.Data, Digest: sum}
 	image := stub.Wasm
 	if len(stub.Info) > 0 {
-		p := &parts{compiled: r, sum: sum, turn: make(chan struct{}, 1)}
+		p := newParts(r, sum)
 		if err := cbor.Unmarshal(stub.Info, &p.splitInfo); err != nil {
 			return nil, fmt.Errorf("read a split library: %w", err)
 		}
-		p.code = make([]wazero.CompiledModule, len(p.Parts))
+		if len(p.Calls) != len(p.Parts) {
+			return nil, errors.New("read a split library: it does not say what its parts call")
+		}
 		image, lib.Parts = p.Image, p
 	}
 	r.checkLayout("library "+sum, stub)
@@ -226,6 +228,7 @@ func (r *compiled) loadLibrary(ctx context.Context, sum string, stub *codestore.
 func (r *compiled) initLink() {
 	l := &r.link
 	l.compilers = make(chan struct{}, ownCompilers)
+	l.ctx, l.stop = context.WithCancel(context.Background())
 	l.main = sync.OnceValues(func() (*dylink.Main, error) {
 		ctx := context.Background()
 		if err := errors.Join(libraryRows().Instantiate(ctx, r.wz), instantiateLoader(ctx, r.wz)); err != nil {

@@ -157,5 +157,7 @@ type link struct {
 	shared    sharedLibraries
 	compilers chan struct{} // one slot for each library being compiled for one program
 	running   sync.WaitGroup
+	ctx       context.Context // ends when the runtime is closed
+	stop      context.CancelFunc
 	refused   recent.Map[string, error] // by digest: libraries that exceeded their budget
 }

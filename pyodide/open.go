@@ -41,6 +41,7 @@ func (r *Runtime) Close() error {
 	r.close.Do(func() {
 		ctx := context.Background()
 		r.pool.Close()
+		r.link.stop()
 		r.link.running.Wait()
 		if r.code != nil {
 			errs = append(errs, r.link.shared.keep())

@@ -155,7 +155,7 @@ func (l *lasting) end() {
 func serve(ctx context.Context, stdin io.Reader, stderr io.Writer) int {
 	dirs := make(chan string)
 	go func() {
-		for lines := bufio.NewScanner(stdin); lines.Scan(); {
+		for lines := bufio.NewScanner(polled(stdin)); lines.Scan(); {
 			dirs <- lines.Text()
 		}
 		os.Exit(exitFailed) // also while something is compiled

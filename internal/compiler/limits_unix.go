@@ -4,6 +4,8 @@ package compiler
 
 import (
 	"errors"
+	"io"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,4 +21,18 @@ func limit(memory int64, t time.Duration) error {
 		set(unix.RLIMIT_DATA, uint64(memory)),
 		set(unix.RLIMIT_CPU, uint64(t/time.Second)),
 		set(unix.RLIMIT_CORE, 0))
+}
+
+// polled returns stdin so that who reads it waits in Go's poller. A thread that waits in a system
+// call keeps its processor from other goroutines until the scheduler notices.
+func polled(stdin io.Reader) io.Reader {
+	f, ok := stdin.(*os.File)
+	if !ok {
+		return stdin
+	}
+	fd := int(f.Fd())
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return stdin
+	}
+	return os.NewFile(uintptr(fd), f.Name())
 }

@@ -49,7 +49,7 @@ const digestSection = "whole"
 // directory, as StubFile and CodeFile.
 func Build(ctx context.Context, dir string, s Source) (err error) {
 	stub := Stub{Data: s.Data, Info: s.Info, Digest: Digest(s.Whole)}
-	if s.Stub == nil {
+	if s.Stub == nil { // so small that a second worker would cost more than it does
 		code, err := compileInto(ctx, filepath.Join(dir, "of-whole"), s.Whole)
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 		return stub.keep(dir, code, os.Rename)
 	}
 	stub.Wasm = wasmbin.AppendSection(s.Stub, wasmbin.SecCustom, wasmbin.AppendName(nil, digestSection), []byte(stub.Digest))
-	name, err := compileInto(ctx, filepath.Join(dir, "of-stub"), stub.Wasm)
+	name, err := compileInto(withWorkers(ctx), filepath.Join(dir, "of-stub"), stub.Wasm)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func Build(ctx context.Context, dir string, s Source) (err error) {
 	if s.Of != nil {
 		whole = wasmbin.AppendSection(slices.Clip(whole), wasmbin.SecCustom, wasmbin.AppendName(nil, ".debug_info"), emptyUnit)
 	}
-	code, err := compileInto(ctx, filepath.Join(dir, "of-whole"), whole)
+	code, err := compileInto(withWorkers(ctx), filepath.Join(dir, "of-whole"), whole)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func compileInto(ctx context.Context, dir string, wasm []byte) (file string, err
 	defer cache.Close(ctx)
 	wz := wazero.NewRuntimeWithConfig(ctx, config().WithCompilationCache(cache))
 	defer wz.Close(ctx)
-	if _, err = wz.CompileModule(withWorkers(ctx), wasm); err != nil {
+	if _, err = wz.CompileModule(ctx, wasm); err != nil {
 		return "", err
 	}
 	inner, err := only(dir)

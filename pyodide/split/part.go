@@ -1,6 +1,7 @@
 package split
 
 import (
+	"slices"
 	"strconv"
 
 	"coderunner/pyodide/wasmbin"
@@ -10,107 +11,117 @@ import (
 func funcName(f uint32) string   { return exported + "f" + strconv.Itoa(int(f)) }
 func globalName(g uint32) string { return exported + "g" + strconv.Itoa(int(g)) }
 
-// imports are those of a part.
+// imports are those of a part, and its types.
 type imports struct {
-	s              *splitter
-	section        []byte
-	n              int
-	funcs, globals map[uint32]uint32 // by their old numbers
-	nf, ng         uint32
+	s       *splitter
+	section []byte
+	n       int
+	numbers [typeSpace + 1]map[uint32]uint32 // by their old numbers
+	nf, ng  uint32
+	types   []byte
 }
 
-// part makes the module of some functions. Types, tables and memories have the numbers that
-// they had; the table of the slots is the last.
-func (s *splitter) part(members []uint32) []byte {
-	i := &imports{s: s, funcs: map[uint32]uint32{}, globals: map[uint32]uint32{}}
-	first := s.slots[members[0]]
-	for _, f := range members {
-		for _, at := range s.sitesOf(f) {
-			if at.isGlobal() {
-				i.variable(at.index)
-			} else if slot, ok := s.slots[at.index]; !ok || slot-first >= uint32(len(members)) {
+// part makes the module of a function. Tables and memories have the numbers that they had; the
+// table of the parts is the last.
+func (s *splitter) part(f uint32) []byte {
+	i := &imports{s: s}
+	for space := range i.numbers {
+		i.numbers[space] = map[uint32]uint32{}
+	}
+	own := i.typ(s.m.Funcs[f])
+	for _, at := range s.sitesOf(f) {
+		switch at.space() {
+		case typeSpace:
+			i.typ(at.index)
+		case globalSpace:
+			i.variable(at.index)
+		case funcSpace:
+			if at.index != f {
 				i.function(at.index)
 			}
 		}
 	}
-	for n, f := range members {
-		i.funcs[f] = i.nf + uint32(n)
-	}
+	i.numbers[funcSpace][f] = i.nf
 	i.others()
 
-	to := numbers{func(f uint32) uint32 { return i.funcs[f] }, func(g uint32) uint32 { return i.globals[g] }}
-	count := uint32(len(members))
-	types, code := wasmbin.AppendU32(nil, count), wasmbin.AppendU32(nil, count)
-	var slots []uint32
-	for _, f := range members {
-		types = wasmbin.AppendU32(types, s.m.Funcs[f])
-		code = s.appendBody(code, f, to)
-		slots = append(slots, i.funcs[f])
-	}
-	at := append(wasmbin.AppendI32Const(nil, int32(first)), wasmbin.OpEnd)
-	elements := wasmbin.AppendElement(wasmbin.AppendU32(nil, 1), wasmbin.Element{
-		Type: wasmbin.FuncRef, Table: s.table(), Offset: at, Funcs: slots})
+	one := wasmbin.AppendU32(nil, 1)
+	code := s.appendBody(slices.Clone(one), f, func(of space, n uint32) uint32 { return i.numbers[of][n] })
+	at := append(wasmbin.AppendI32Const(nil, int32(s.partOf[f])), wasmbin.OpEnd)
+	elements := wasmbin.AppendElement(slices.Clone(one), wasmbin.Element{
+		Type: wasmbin.FuncRef, Table: s.table(), Offset: at, Funcs: []uint32{i.nf}})
 
 	out := []byte(wasmbin.Header)
-	if t, ok := s.m.SectionOf(wasmbin.SecType); ok {
-		out = wasmbin.AppendSection(out, t.ID, s.m.Bytes[t.Start:t.End])
-	}
+	out = wasmbin.AppendSection(out, wasmbin.SecType, wasmbin.AppendU32(nil, uint32(len(i.numbers[typeSpace]))), i.types)
 	out = wasmbin.AppendSection(out, wasmbin.SecImport, wasmbin.AppendU32(nil, uint32(i.n)), i.section)
-	out = wasmbin.AppendSection(out, wasmbin.SecFunction, types)
+	out = wasmbin.AppendSection(out, wasmbin.SecFunction, one, wasmbin.AppendU32(nil, own))
 	out = wasmbin.AppendSection(out, wasmbin.SecElement, elements)
 	return wasmbin.AppendSection(out, wasmbin.SecCode, code)
 }
 
-// table returns the number of the table of the slots.
+// table returns the number of the table of the parts.
 func (s *splitter) table() uint32 { return uint32(len(s.m.Tables)) }
 
-// slotTable is that table's type.
-func (s *splitter) slotTable() wasmbin.Table {
-	n := uint32(len(s.slots))
+// tableType is that table's type.
+func (s *splitter) tableType() wasmbin.Table {
+	n := uint32(len(s.parts))
 	return wasmbin.Table{Type: wasmbin.FuncRef, Limits: wasmbin.Limits{Min: n, Max: n, HasMax: true}}
 }
 
-// from adds an import from the primary module.
-func (i *imports) from(name string, k wasmbin.Kind, desc []byte) {
-	i.section = append(wasmbin.AppendName(wasmbin.AppendName(i.section, Primary), name), byte(k))
+// add adds an import.
+func (i *imports) add(module, name string, k wasmbin.Kind, desc []byte) {
+	i.section = append(wasmbin.AppendName(wasmbin.AppendName(i.section, module), name), byte(k))
 	i.section = append(i.section, desc...)
 	i.n++
 }
 
 // same adds the library's own import with a number, if it has one.
 func (i *imports) same(k wasmbin.Kind, index uint32) bool {
-	for _, im := range i.s.m.Imports {
-		if im.Kind == k && im.Index == index {
-			i.section = wasmbin.AppendImport(i.section, i.s.m, im, im.Module)
-			i.n++
-			return true
-		}
+	own := i.s.imported[k]
+	if index >= uint32(len(own)) {
+		return false
 	}
-	return false
+	im := own[index]
+	i.section = wasmbin.AppendImport(i.section, i.s.m, im, im.Module)
+	i.n++
+	return true
+}
+
+// typ returns the number of a type in the part.
+func (i *imports) typ(t uint32) uint32 {
+	n, ok := i.numbers[typeSpace][t]
+	if !ok {
+		n = uint32(len(i.numbers[typeSpace]))
+		i.numbers[typeSpace][t] = n
+		i.types = wasmbin.AppendFuncType(i.types, i.s.m.Types[t])
+	}
+	return n
 }
 
 func (i *imports) function(f uint32) {
-	if _, ok := i.funcs[f]; ok {
+	if _, ok := i.numbers[funcSpace][f]; ok {
 		return
 	}
-	if !i.same(wasmbin.KindFunc, f) {
+	module, name := Primary, funcName(f)
+	if own := i.s.imported[wasmbin.KindFunc]; f < uint32(len(own)) {
+		module, name = own[f].Module, own[f].Name
+	} else {
 		i.s.fromParts.funcs[f] = true
-		i.from(funcName(f), wasmbin.KindFunc, wasmbin.AppendU32(nil, i.s.m.Funcs[f]))
 	}
-	i.funcs[f] = i.nf
+	i.add(module, name, wasmbin.KindFunc, wasmbin.AppendU32(nil, i.typ(i.s.m.Funcs[f])))
+	i.numbers[funcSpace][f] = i.nf
 	i.nf++
 }
 
 func (i *imports) variable(g uint32) {
-	if _, ok := i.globals[g]; ok {
+	if _, ok := i.numbers[globalSpace][g]; ok {
 		return
 	}
 	if !i.same(wasmbin.KindGlobal, g) {
 		i.s.fromParts.globals[g] = true
 		v := i.s.m.Globals[g]
-		i.from(globalName(g), wasmbin.KindGlobal, wasmbin.AppendGlobalType(nil, v.Type, v.Mutable))
+		i.add(Primary, globalName(g), wasmbin.KindGlobal, wasmbin.AppendGlobalType(nil, v.Type, v.Mutable))
 	}
-	i.globals[g] = i.ng
+	i.numbers[globalSpace][g] = i.ng
 	i.ng++
 }
 
@@ -122,5 +133,5 @@ func (i *imports) others() {
 	for n := range i.s.m.Tables {
 		i.same(wasmbin.KindTable, uint32(n))
 	}
-	i.from(tableName, wasmbin.KindTable, wasmbin.AppendTable(nil, i.s.slotTable()))
+	i.add(Primary, tableName, wasmbin.KindTable, wasmbin.AppendTable(nil, i.s.tableType()))
 }

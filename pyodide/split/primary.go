@@ -12,12 +12,12 @@ import (
 func (s *splitter) primary() []byte {
 	m := s.m
 	loader := uint32(m.ImportedFuncs)
-	to := numbers{func(f uint32) uint32 {
-		if f >= loader {
-			f++
+	to := func(of space, n uint32) uint32 {
+		if of == funcSpace && n >= loader {
+			n++
 		}
-		return f
-	}, func(g uint32) uint32 { return g }}
+		return n
+	}
 	code := s.code(to, loader)
 	types := wasmbin.AppendU32(nil, uint32(len(m.Types)+1))
 	for _, t := range m.Types {
@@ -36,7 +36,7 @@ func (s *splitter) primary() []byte {
 	for _, e := range m.Elements {
 		e.Funcs = slices.Clone(e.Funcs)
 		for i, f := range e.Funcs {
-			e.Funcs[i] = to.funcs(f)
+			e.Funcs[i] = to(funcSpace, f)
 		}
 		elements = wasmbin.AppendElement(elements, e)
 	}
@@ -59,11 +59,11 @@ func (s *splitter) primary() []byte {
 	section(wasmbin.SecType, types)
 	section(wasmbin.SecImport, imports)
 	same(wasmbin.SecFunction)
-	section(wasmbin.SecTable, wasmbin.AppendTable(wasmbin.AppendU32(nil, 1), s.slotTable()))
+	section(wasmbin.SecTable, wasmbin.AppendTable(wasmbin.AppendU32(nil, 1), s.tableType()))
 	same(wasmbin.SecGlobal)
 	section(wasmbin.SecExport, s.exports(to))
 	if m.Start != wasmbin.NoFunc {
-		section(wasmbin.SecStart, wasmbin.AppendU32(nil, to.funcs(m.Start)))
+		section(wasmbin.SecStart, wasmbin.AppendU32(nil, to(funcSpace, m.Start)))
 	}
 	section(wasmbin.SecElement, elements)
 	same(wasmbin.SecDataCount)
@@ -78,12 +78,12 @@ func (s *splitter) exports(to numbers) []byte {
 	out := wasmbin.AppendU32(nil, uint32(len(m.Exports)+len(s.fromParts.funcs)+len(s.fromParts.globals)+1))
 	for _, e := range m.Exports {
 		if e.Kind == wasmbin.KindFunc {
-			e.Index = to.funcs(e.Index)
+			e.Index = to(funcSpace, e.Index)
 		}
 		out = wasmbin.AppendExport(out, e.Name, e.Kind, e.Index)
 	}
 	for _, f := range slices.Sorted(maps.Keys(s.fromParts.funcs)) {
-		out = wasmbin.AppendExport(out, funcName(f), wasmbin.KindFunc, to.funcs(f))
+		out = wasmbin.AppendExport(out, funcName(f), wasmbin.KindFunc, to(funcSpace, f))
 	}
 	for _, g := range slices.Sorted(maps.Keys(s.fromParts.globals)) {
 		out = wasmbin.AppendExport(out, globalName(g), wasmbin.KindGlobal, g)
@@ -94,17 +94,11 @@ func (s *splitter) exports(to numbers) []byte {
 // code returns the code section.
 func (s *splitter) code(to numbers, loader uint32) []byte {
 	m := s.m
-	partOf := make(map[uint32]uint32, len(s.slots))
-	for n, p := range s.parts {
-		for _, f := range p {
-			partOf[f] = uint32(n)
-		}
-	}
 	used := s.used()
 	code := wasmbin.AppendU32(nil, uint32(len(m.Bodies)))
 	for i := range m.Bodies {
 		f := uint32(m.ImportedFuncs + i)
-		slot, moved := s.slots[f]
+		part, moved := s.partOf[f]
 		switch {
 		case !moved:
 			code = s.appendBody(code, f, to)
@@ -113,22 +107,22 @@ func (s *splitter) code(to numbers, loader uint32) []byte {
 			code = appendSized(code, []byte{0, wasmbin.OpUnreachable, wasmbin.OpEnd})
 			continue
 		}
-		b := wasmbin.AppendI32Const([]byte{0}, int32(slot))
+		b := wasmbin.AppendI32Const([]byte{0}, int32(part))
 		b = wasmbin.AppendOp(b, wasmbin.OpTableGet, s.table())
 		b = append(b, wasmbin.OpRefIsNull, wasmbin.OpIf, 0x40)
-		b = wasmbin.AppendI32Const(b, int32(partOf[f]))
+		b = wasmbin.AppendI32Const(b, int32(part))
 		b = append(wasmbin.AppendOp(b, wasmbin.OpCall, loader), wasmbin.OpEnd)
 		for n := range m.FuncType(f).Params {
 			b = wasmbin.AppendOp(b, wasmbin.OpLocalGet, uint32(n))
 		}
-		b = wasmbin.AppendI32Const(b, int32(slot))
+		b = wasmbin.AppendI32Const(b, int32(part))
 		b = wasmbin.AppendOp(b, wasmbin.OpCallIndirect, m.Funcs[f])
 		code = appendSized(code, append(wasmbin.AppendU32(b, s.table()), wasmbin.OpEnd))
 	}
 	return code
 }
 
-// used returns the functions that are referred to from outside of their part.
+// used returns the functions that others refer to.
 func (s *splitter) used() map[uint32]bool {
 	used := maps.Clone(s.fromParts.funcs)
 	used[s.m.Start] = true
@@ -144,7 +138,7 @@ func (s *splitter) used() map[uint32]bool {
 	}
 	for i := range s.sites {
 		f := uint32(s.m.ImportedFuncs + i)
-		if _, moved := s.slots[f]; !moved {
+		if _, moved := s.partOf[f]; !moved {
 			s.calls(f, func(callee uint32) { used[callee] = true })
 		}
 	}

@@ -3,23 +3,21 @@
 //
 // [Module] makes of a rewritten side module a primary module and parts. The primary module has
 // the same imports, exports, globals, elements and data, but in place of each function that is
-// not tiny a stub, which calls it through a table of the primary module's own, by a slot of
-// its own:
+// not tiny a stub, which calls it through a table of the primary module's own:
 //
 //	(func $f (param …) (result …)
-//	  (if (ref.is_null (table.get $parts (i32.const SLOT)))
+//	  (if (ref.is_null (table.get $parts (i32.const PART)))
 //	    (then (call $load (i32.const PART))))
-//	  (call_indirect $parts (type …) (local.get 0) … (i32.const SLOT)))
+//	  (call_indirect $parts (type …) (local.get 0) … (i32.const PART)))
 //
 // What every import executes stays: functions that are called when a library is loaded, the
 // largest one, which in libraries of Cython, Rust and NumPy fills a module, and what these call. A function that
-// nothing but its own part refers to has no stub.
+// nothing but itself refers to has no stub.
 //
-// A part has functions that are neighbours in the module, up to a number of bytes. It fills
-// their slots when it is instantiated, and imports what it uses of the others from the primary
-// module: stubs, globals and the table; what the library imports it imports itself. $load is
-// the host's [HostModule].[Load], which compiles and instantiates a part. A function is
-// reached by its stub alone, but for calls within a part, so that its address stays what it was.
+// A part has one function. It fills its place in the table when it is instantiated, and imports what it uses of
+// the others from the primary module: stubs, globals and the table; what the library imports it
+// imports itself. $load is the host's [HostModule].[Load], which compiles and instantiates a part.
+// A function is reached by its stub alone, but from itself, so that its address stays what it was.
 //
 // The package changes no instruction: checks that package rewrite has put into a function are
 // in it still, and the counters and flags that they use are those of the primary module.
@@ -53,7 +51,7 @@ const (
 )
 
 // Version changes whenever Module would make other modules of the same one.
-const Version = "1"
+const Version = "2"
 
 // exported begins the names of what the primary module exports for its parts.
 const exported = "part:"
@@ -61,7 +59,7 @@ const exported = "part:"
 const (
 	tableName = exported + "table"
 	small     = 48       // bytes of a body that a stub would not be much smaller than
-	maxTypes  = 64 << 10 // bytes, which each part has
+	maxTypes  = 64 << 10 // bytes
 	depth     = 3        // of direct calls that are followed from what surely is executed
 )
 
@@ -69,6 +67,7 @@ const (
 type Modules struct {
 	Primary []byte
 	Parts   [][]byte
+	Calls   [][]uint32 // for each part, those that it calls directly, in the order of the calls
 }
 
 // ErrWhole is the error of a module that cannot be split, or of which nothing is left to put
@@ -79,40 +78,63 @@ var ErrWhole = errors.New("the module cannot be split")
 type splitter struct {
 	m         *wasmbin.Module
 	sites     [][]site          // of the defined functions
-	slots     map[uint32]uint32 // of the functions that are in parts
-	parts     [][]uint32
+	parts     []uint32          // functions
+	partOf    map[uint32]uint32 // the part that a function is
+	imported  map[wasmbin.Kind][]wasmbin.Import
 	fromParts numbered // what parts use of the primary module
 }
 
-// site is an instruction with the number of a function or of a global.
+// site is an instruction with the number of a function, of a global or of a type.
 type site struct {
 	start, end int
 	op         byte
 	index      uint32
+	table      uint32 // of an indirect call
 }
 
-func (s *site) isGlobal() bool { return s.op == wasmbin.OpGlobalGet || s.op == wasmbin.OpGlobalSet }
+// space is what a number is of.
+type space int
+
+const (
+	funcSpace space = iota
+	globalSpace
+	typeSpace
+)
+
+func (s *site) space() space {
+	switch s.op {
+	case wasmbin.OpCall, wasmbin.OpReturnCall, wasmbin.OpRefFunc:
+		return funcSpace
+	case wasmbin.OpGlobalGet, wasmbin.OpGlobalSet:
+		return globalSpace
+	}
+	return typeSpace
+}
 
 // numbered are functions and globals, by number.
 type numbered struct{ funcs, globals map[uint32]bool }
 
-// Module splits a module into parts with size bytes of functions, or one larger function. The
-// functions that are exported by the names in stay are not in parts.
-func Module(wasm []byte, size int, stay func(export string) bool) (*Modules, error) {
+// Module splits a module. The functions that are exported by the names in stay are not parts.
+func Module(wasm []byte, stay func(export string) bool) (*Modules, error) {
 	m, err := wasmbin.Parse(wasm)
 	if err != nil {
 		return nil, err
 	}
-	s := &splitter{m: m, slots: map[uint32]uint32{}, fromParts: numbered{map[uint32]bool{}, map[uint32]bool{}}}
+	s := &splitter{m: m, partOf: map[uint32]uint32{}, imported: map[wasmbin.Kind][]wasmbin.Import{},
+		fromParts: numbered{map[uint32]bool{}, map[uint32]bool{}}}
+	for _, im := range m.Imports {
+		s.imported[im.Kind] = append(s.imported[im.Kind], im)
+	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	if err := s.divide(size, stay); err != nil {
+	if err := s.divide(stay); err != nil {
 		return nil, err
 	}
 	out := &Modules{}
-	for _, p := range s.parts {
-		out.Parts = append(out.Parts, s.part(p))
+	for _, f := range s.parts {
+		out.Parts = append(out.Parts, s.part(f))
+		out.Calls = append(out.Calls, s.called(f))
 	}
 	out.Primary = s.primary()
 	return out, nil
@@ -145,8 +167,8 @@ func (s *splitter) check() error {
 	return nil
 }
 
-// divide chooses which functions are in which part.
-func (s *splitter) divide(size int, stay func(export string) bool) error {
+// divide chooses which functions are parts.
+func (s *splitter) divide(stay func(export string) bool) error {
 	m := s.m
 	kept, largest := map[uint32]bool{}, 0
 	var fixed []bool
@@ -171,18 +193,11 @@ func (s *splitter) divide(size int, stay func(export string) bool) error {
 			s.calls(f, func(callee uint32) { kept[callee] = true })
 		}
 	}
-	left := 0
-	for i, b := range m.Bodies {
-		f, n := uint32(m.ImportedFuncs+i), b.End-b.Start
-		if fixed[i] || kept[f] {
-			continue
+	for i := range m.Bodies {
+		if f := uint32(m.ImportedFuncs + i); !fixed[i] && !kept[f] {
+			s.partOf[f] = uint32(len(s.parts))
+			s.parts = append(s.parts, f)
 		}
-		if len(s.parts) == 0 || n > left {
-			s.parts, left = append(s.parts, nil), size
-		}
-		left -= n
-		last := &s.parts[len(s.parts)-1]
-		s.slots[f], *last = uint32(len(s.slots)), append(*last, f)
 	}
 	if len(s.parts) == 0 {
 		return fmt.Errorf("%w: its code is too small", ErrWhole)
@@ -203,8 +218,12 @@ func (s *splitter) scan(f uint32) (movable bool, err error) {
 		case wasmbin.OpRefFunc:
 			movable = false
 			fallthrough
-		case wasmbin.OpCall, wasmbin.OpReturnCall, wasmbin.OpGlobalGet, wasmbin.OpGlobalSet:
-			sites = append(sites, site{in.Start, in.End, in.Op, in.A})
+		case wasmbin.OpCall, wasmbin.OpReturnCall, wasmbin.OpGlobalGet, wasmbin.OpGlobalSet, wasmbin.OpCallIndirect, wasmbin.OpReturnCallIndirect:
+			sites = append(sites, site{in.Start, in.End, in.Op, in.A, in.B})
+		case wasmbin.OpBlock, wasmbin.OpLoop, wasmbin.OpIf, wasmbin.OpTry:
+			if in.A < uint32(len(m.Types)) {
+				sites = append(sites, site{in.Start, in.End, in.Op, in.A, 0})
+			}
 		case wasmbin.PrefixMisc:
 			switch in.Sub {
 			case wasmbin.MiscMemoryInit, wasmbin.MiscDataDrop, wasmbin.MiscTableInit, wasmbin.MiscElemDrop:
@@ -222,16 +241,28 @@ func (s *splitter) calls(f uint32, do func(callee uint32)) {
 		return
 	}
 	for _, i := range s.sitesOf(f) {
-		if !i.isGlobal() {
+		if i.space() == funcSpace {
 			do(i.index)
 		}
 	}
 }
 
+// called returns the parts that a part calls directly, in the order of the calls.
+func (s *splitter) called(f uint32) (called []uint32) {
+	seen := map[uint32]bool{f: true}
+	s.calls(f, func(callee uint32) {
+		if p, ok := s.partOf[callee]; ok && !seen[callee] {
+			seen[callee] = true
+			called = append(called, p)
+		}
+	})
+	return called
+}
+
 func (s *splitter) sitesOf(f uint32) []site { return s.sites[int(f)-s.m.ImportedFuncs] }
 
-// numbers are the new numbers of functions and of globals.
-type numbers struct{ funcs, globals func(uint32) uint32 }
+// numbers returns the new number of a function, a global or a type.
+type numbers func(of space, n uint32) uint32
 
 // appendBody appends a function's body with new numbers to a code section.
 func (s *splitter) appendBody(code []byte, f uint32, to numbers) []byte {
@@ -239,10 +270,13 @@ func (s *splitter) appendBody(code []byte, f uint32, to numbers) []byte {
 	out, at := make([]byte, 0, b.End-b.Start+8), b.Start
 	for _, i := range s.sitesOf(f) {
 		out = append(out, s.m.Bytes[at:i.start]...)
-		if i.isGlobal() {
-			out = wasmbin.AppendOp(out, i.op, to.globals(i.index))
-		} else {
-			out = wasmbin.AppendOp(out, i.op, to.funcs(i.index))
+		switch n := to(i.space(), i.index); i.op {
+		case wasmbin.OpBlock, wasmbin.OpLoop, wasmbin.OpIf, wasmbin.OpTry:
+			out = wasmbin.AppendS64(append(out, i.op), int64(n))
+		case wasmbin.OpCallIndirect, wasmbin.OpReturnCallIndirect:
+			out = wasmbin.AppendU32(wasmbin.AppendOp(out, i.op, n), i.table)
+		default:
+			out = wasmbin.AppendOp(out, i.op, n)
 		}
 		at = i.end
 	}

@@ -3,6 +3,7 @@ package dylinktest
 
 import (
 	"bytes"
+	"slices"
 
 	"coderunner/pyodide/wasmbin"
 )
@@ -11,7 +12,8 @@ import (
 // which never returns, apply(fn, i32), which calls back, and answer, a datum.
 func Library(undefined ...string) []byte { return library(nil, undefined) }
 
-// Split makes the same library with functions that are large enough to be parts, and a larger one.
+// Split makes the same library with functions that are large enough to be parts, a larger one, and
+// one that apply calls, but not for small numbers.
 func Split() []byte { return library(bytes.Repeat([]byte{wasmbin.OpNop}, 5000), nil) }
 
 // library has each function begin with some instructions.
@@ -37,7 +39,12 @@ func library(begin []byte, undefined []string) []byte {
 	call := wasmbin.AppendOp(nil, wasmbin.OpCall, abs)
 	b.Export("twice", wasmbin.KindFunc, b.Func(one, nil, code(get(0), call, get(0), call, []byte{wasmbin.OpI32Add})))
 	b.Export("spin", wasmbin.KindFunc, b.Func(wasmbin.FuncType{}, nil, code([]byte{wasmbin.OpLoop, 0x40, wasmbin.OpBr, 0, wasmbin.OpEnd})))
-	apply := code(get(1), get(0), wasmbin.AppendOp(nil, wasmbin.OpCallIndirect, b.Type(one)), []byte{byte(table)})
+	var rarely []byte
+	if begin != nil {
+		rare := b.Func(wasmbin.FuncType{}, nil, code())
+		rarely = slices.Concat(get(1), wasmbin.AppendI32Const(nil, 1<<20), []byte{wasmbin.OpI32Eq, wasmbin.OpIf, 0x40}, wasmbin.AppendOp(nil, wasmbin.OpCall, rare), []byte{wasmbin.OpEnd})
+	}
+	apply := code(rarely, get(1), get(0), wasmbin.AppendOp(nil, wasmbin.OpCallIndirect, b.Type(one)), []byte{byte(table)})
 	b.Export("apply", wasmbin.KindFunc, b.Func(wasmbin.FuncType{Params: []wasmbin.ValType{wasmbin.I32, wasmbin.I32}, Results: i32}, nil, apply))
 	if begin != nil {
 		b.Export("larger", wasmbin.KindFunc, b.Func(wasmbin.FuncType{}, nil, code(begin)))

@@ -1,0 +1,243 @@
+package pyodide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+
+	"coderunner/internal/cbor"
+	"coderunner/pyodide/codestore"
+)
+
+// parts compiles the parts of a split library when an interpreter first calls for them, and on
+// another processor those that they call. They are shared by all interpreters of a runtime.
+// What the first process has compiled is kept for the next ones.
+type parts struct {
+	splitInfo
+	*compiled
+	sum  string        // of the library
+	turn chan struct{} // holds a token while a part is loaded
+	dir  string        // has directories of parts that are built and not loaded
+	code []wazero.CompiledModule
+
+	mu       sync.Mutex
+	built    []builtPart              // what there is to keep, beside code
+	building map[uint32]chan struct{} // each is closed when the part is built, or cannot be
+	first    bool                     // nothing was kept: this process keeps what it builds
+	next     []uint32                 // to be built ahead, the last one first
+	ahead    bool                     // next is being built
+}
+
+// builtPart has the files of a part.
+type builtPart struct{ Stub, Code []byte }
+
+// partsKey names the parts of a library that are kept.
+func partsKey(sum string) string { return firstKey(sum) + " parts" }
+
+func newParts(r *compiled, sum string) *parts {
+	return &parts{compiled: r, sum: sum, turn: make(chan struct{}, 1), building: map[uint32]chan struct{}{}}
+}
+
+// Part implements [dylink.Parts].
+func (p *parts) Part(ctx context.Context, n uint32) (_ wazero.CompiledModule, err error) {
+	if n >= uint32(len(p.Parts)) {
+		return nil, fmt.Errorf("there is no part %d", n)
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if p.code == nil {
+		if err := p.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if p.code[n] == nil {
+		p.code[n], err = p.load(ctx, n)
+	}
+	return p.code[n], err
+}
+
+// begin makes what the first part needs.
+func (p *parts) begin(ctx context.Context) (err error) {
+	if err = p.find(ctx); err == nil {
+		p.dir, err = p.compiled.code.TempDir()
+	}
+	if err == nil {
+		p.code = make([]wazero.CompiledModule, len(p.Parts))
+	}
+	return err
+}
+
+// load loads a part when it is built.
+func (p *parts) load(ctx context.Context, n uint32) (_ wazero.CompiledModule, err error) {
+	built, err := p.wait(ctx, n)
+	if err != nil {
+		return nil, fmt.Errorf("compile a part: %w", err)
+	}
+	stub, err := codestore.ReadStub(built.Stub)
+	if err != nil {
+		return nil, err
+	}
+	dir := p.dirOf(n)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	code := filepath.Join(dir, codestore.CodeFile)
+	if err := os.Mkdir(dir, 0o700); err == nil { // it was kept
+		if err := os.WriteFile(code, built.Code, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return p.compiled.code.LoadOr(ctx, stub, code, func() ([]byte, error) { return p.Parts[n], nil })
+}
+
+// dirOf returns the directory in which a part is built.
+func (p *parts) dirOf(n uint32) string { return filepath.Join(p.dir, strconv.Itoa(int(n))) }
+
+// wait returns a part that is built: before, by another goroutine, or by this one. Those that
+// it calls are built ahead.
+func (p *parts) wait(ctx context.Context, n uint32) (builtPart, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.first && runtime.GOMAXPROCS(0) > 1 {
+		for _, c := range slices.Backward(p.Calls[n]) {
+			p.next = append(p.next, c)
+		}
+		if !p.ahead {
+			p.ahead = true
+			p.link.running.Go(p.buildAhead)
+		}
+	}
+	for p.built[n].Code == nil {
+		over, ok := p.building[n]
+		if !ok {
+			if err := p.build(ctx, n); err != nil {
+				return builtPart{}, err
+			}
+			break
+		}
+		p.mu.Unlock()
+		select {
+		case <-over:
+		case <-ctx.Done():
+		}
+		p.mu.Lock()
+		if ctx.Err() != nil {
+			return builtPart{}, context.Cause(ctx)
+		}
+	}
+	return p.built[n], nil
+}
+
+// buildAhead builds what parts call that were wanted, until the runtime is closed. What cannot
+// be built is tried again when it is wanted.
+func (p *parts) buildAhead() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.next) > 0 && p.link.ctx.Err() == nil {
+		last := len(p.next) - 1
+		n := p.next[last]
+		p.next = p.next[:last]
+		if _, ok := p.building[n]; !ok && p.built[n].Code == nil {
+			_ = p.build(p.link.ctx, n)
+		}
+	}
+	p.ahead = false
+}
+
+// build builds a part. The caller has locked mu, which is not locked meanwhile.
+func (p *parts) build(ctx context.Context, n uint32) error {
+	over := make(chan struct{})
+	p.building[n] = over
+	p.mu.Unlock()
+	built, err := p.compile(ctx, n)
+	p.mu.Lock()
+	delete(p.building, n)
+	close(over)
+	if err == nil {
+		p.built[n] = built
+	}
+	return err
+}
+
+// compile compiles a part, and leaves its directory.
+func (p *parts) compile(ctx context.Context, n uint32) (built builtPart, err error) {
+	dir := p.dirOf(n)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return builtPart{}, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	if err := os.WriteFile(filepath.Join(dir, partFile), p.Parts[n], 0o600); err != nil {
+		return builtPart{}, err
+	}
+	if err := p.compiled.build(ctx, dir, 0, false); err != nil {
+		return builtPart{}, err
+	}
+	if built.Stub, err = os.ReadFile(filepath.Join(dir, codestore.StubFile)); err == nil {
+		built.Code, err = os.ReadFile(filepath.Join(dir, codestore.CodeFile))
+	}
+	return built, err
+}
+
+// find reads what is kept.
+func (p *parts) find(ctx context.Context) error {
+	version, err := p.compiled.code.Version()
+	if err != nil {
+		return err
+	}
+	built := make([]builtPart, len(p.Parts))
+	file, err := p.config.Store.File(ctx, libraryKinds.Code, partsKey(p.sum)+" "+version, func(context.Context, io.Writer) error { return ErrNotPrepared })
+	if err == nil {
+		var b []byte
+		if b, err = os.ReadFile(file); err == nil {
+			err = cbor.Unmarshal(b, &built)
+		}
+		if err == nil && len(built) != len(p.Parts) {
+			err = errors.New("the kept parts of a library are damaged")
+		}
+	}
+	if err != nil && !errors.Is(err, ErrNotPrepared) {
+		return err
+	}
+	p.built, p.first = built, err != nil
+	return nil
+}
+
+// keep keeps the parts that were built, if none were.
+func (p *parts) keep(ctx context.Context) error {
+	if !p.first {
+		return nil
+	}
+	version, err := p.compiled.code.Version()
+	if err == nil {
+		_, err = p.config.Store.File(ctx, libraryKinds.Code, partsKey(p.sum)+" "+version, func(_ context.Context, w io.Writer) error {
+			return cbor.Write(w, p.built)
+		})
+	}
+	return err
+}
+
+// Close implements [dylink.Parts].
+func (p *parts) Close(ctx context.Context) error {
+	var errs []error
+	for _, c := range p.code {
+		if c != nil {
+			errs = append(errs, c.Close(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
