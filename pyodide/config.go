@@ -53,8 +53,12 @@ type Config struct {
 	// errors for what it lacks are ErrNotPrepared.
 	Prepare func(ctx context.Context, name string, library []byte) error
 
-	// Later splits large libraries, so that only what the program executes is compiled, until
-	// LayOutLibrary: for a process that runs one program, which waits for it.
+	// Part, if not nil, does what [Runtime.CompilePart] does, elsewhere. Like Prepare it is for a
+	// Store that builds nothing.
+	Part func(ctx context.Context, module []byte) (Part, error)
+
+	// Later splits large libraries, so that only what programs execute is compiled, until
+	// LayOutLibrary.
 	Later bool
 
 	// Progress, if not nil, is called with the progress of Open.

@@ -228,6 +228,11 @@ func (r *compiled) loadLibrary(ctx context.Context, sum string, stub *codestore.
 func (r *compiled) initLink() {
 	l := &r.link
 	l.compilers = make(chan struct{}, ownCompilers)
+	l.shared.whole = func(sum string) bool {
+		_, _, err := r.kept(l.ctx, libraryKey(sum))
+		return err == nil
+	}
+	l.parts.Weigh = func(p Part) int { return len(p.Stub) + len(p.Code) }
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	l.main = sync.OnceValues(func() (*dylink.Main, error) {
 		ctx := context.Background()

@@ -68,7 +68,7 @@ func (in *linking) sharedLibrary(ctx context.Context, sum, name string, b []byte
 		if err != nil {
 			return nil, 0, err
 		}
-		stub, err := r.link.shared.open(sum, file)
+		stub, err := r.link.shared.open(file)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -2,6 +2,7 @@ package pyodide
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -26,19 +26,19 @@ type parts struct {
 	*compiled
 	sum  string        // of the library
 	turn chan struct{} // holds a token while a part is loaded
-	dir  string        // has directories of parts that are built and not loaded
+	dir  string        // has the machine code of the part that is being loaded
 	code []wazero.CompiledModule
 
 	mu       sync.Mutex
-	built    []builtPart              // what there is to keep, beside code
+	built    []Part                   // what there is to keep, beside code
 	building map[uint32]chan struct{} // each is closed when the part is built, or cannot be
 	first    bool                     // nothing was kept: this process keeps what it builds
 	next     []uint32                 // to be built ahead, the last one first
 	ahead    bool                     // next is being built
 }
 
-// builtPart has the files of a part.
-type builtPart struct{ Stub, Code []byte }
+// Part is the machine code of a part of a split library, and its stub.
+type Part struct{ Stub, Code []byte }
 
 // partsKey names the parts of a library that are kept.
 func partsKey(sum string) string { return firstKey(sum) + " parts" }
@@ -90,23 +90,17 @@ func (p *parts) load(ctx context.Context, n uint32) (_ wazero.CompiledModule, er
 	if err != nil {
 		return nil, err
 	}
-	dir := p.dirOf(n)
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	code := filepath.Join(dir, codestore.CodeFile)
-	if err := os.Mkdir(dir, 0o700); err == nil { // it was kept
-		if err := os.WriteFile(code, built.Code, 0o600); err != nil {
-			return nil, err
-		}
+	file := filepath.Join(p.dir, codestore.CodeFile)
+	if err := os.WriteFile(file, built.Code, 0o600); err != nil {
+		return nil, err
 	}
-	return p.compiled.code.LoadOr(ctx, stub, code, func() ([]byte, error) { return p.Parts[n], nil })
+	defer func() { err = errors.Join(err, os.Remove(file)) }() // another part's is another file
+	return p.compiled.code.LoadOr(ctx, stub, file, func() ([]byte, error) { return p.Parts[n], nil })
 }
-
-// dirOf returns the directory in which a part is built.
-func (p *parts) dirOf(n uint32) string { return filepath.Join(p.dir, strconv.Itoa(int(n))) }
 
 // wait returns a part that is built: before, by another goroutine, or by this one. Those that
 // it calls are built ahead.
-func (p *parts) wait(ctx context.Context, n uint32) (builtPart, error) {
+func (p *parts) wait(ctx context.Context, n uint32) (Part, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.first && runtime.GOMAXPROCS(0) > 1 {
@@ -115,14 +109,14 @@ func (p *parts) wait(ctx context.Context, n uint32) (builtPart, error) {
 		}
 		if !p.ahead {
 			p.ahead = true
-			p.link.running.Go(p.buildAhead)
+			p.link.running.Go(func() { p.buildAhead(ctx) })
 		}
 	}
 	for p.built[n].Code == nil {
 		over, ok := p.building[n]
 		if !ok {
 			if err := p.build(ctx, n); err != nil {
-				return builtPart{}, err
+				return Part{}, err
 			}
 			break
 		}
@@ -133,23 +127,26 @@ func (p *parts) wait(ctx context.Context, n uint32) (builtPart, error) {
 		}
 		p.mu.Lock()
 		if ctx.Err() != nil {
-			return builtPart{}, context.Cause(ctx)
+			return Part{}, context.Cause(ctx)
 		}
 	}
 	return p.built[n], nil
 }
 
-// buildAhead builds what parts call that were wanted, until the runtime is closed. What cannot
-// be built is tried again when it is wanted.
-func (p *parts) buildAhead() {
+// buildAhead builds what parts call that were wanted, until the program of ctx has ended or the
+// runtime is closed. What cannot be built is tried again when it is wanted.
+func (p *parts) buildAhead(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.link.ctx, cancel)()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.next) > 0 && p.link.ctx.Err() == nil {
+	for len(p.next) > 0 && ctx.Err() == nil {
 		last := len(p.next) - 1
 		n := p.next[last]
 		p.next = p.next[:last]
 		if _, ok := p.building[n]; !ok && p.built[n].Code == nil {
-			_ = p.build(p.link.ctx, n)
+			_ = p.build(ctx, n)
 		}
 	}
 	p.ahead = false
@@ -170,27 +167,43 @@ func (p *parts) build(ctx context.Context, n uint32) error {
 	return err
 }
 
-// compile compiles a part, and leaves its directory.
-func (p *parts) compile(ctx context.Context, n uint32) (built builtPart, err error) {
-	dir := p.dirOf(n)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return builtPart{}, err
+// compile compiles a part.
+func (p *parts) compile(ctx context.Context, n uint32) (Part, error) {
+	if p.config.Part != nil {
+		return p.config.Part(ctx, p.Parts[n])
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}()
-	if err := os.WriteFile(filepath.Join(dir, partFile), p.Parts[n], 0o600); err != nil {
-		return builtPart{}, err
+	return p.compiled.compilePart(ctx, p.Parts[n])
+}
+
+// CompilePart compiles a part of a split library. Those that were compiled last are kept.
+func (r *Runtime) CompilePart(ctx context.Context, module []byte) (Part, error) {
+	key := sha256.Sum256(module)
+	if part, ok := r.link.parts.Get(key); ok {
+		return part, nil
 	}
-	if err := p.compiled.build(ctx, dir, 0, false); err != nil {
-		return builtPart{}, err
+	part, err := r.compilePart(ctx, module)
+	if err == nil {
+		r.link.parts.Put(key, part)
 	}
-	if built.Stub, err = os.ReadFile(filepath.Join(dir, codestore.StubFile)); err == nil {
-		built.Code, err = os.ReadFile(filepath.Join(dir, codestore.CodeFile))
+	return part, err
+}
+
+func (r *compiled) compilePart(ctx context.Context, module []byte) (part Part, err error) {
+	dir, err := r.code.TempDir()
+	if err != nil {
+		return Part{}, err
 	}
-	return built, err
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := os.WriteFile(filepath.Join(dir, partFile), module, 0o600); err != nil {
+		return Part{}, err
+	}
+	if err := r.build(ctx, dir, 0, false); err != nil {
+		return Part{}, err
+	}
+	if part.Stub, err = os.ReadFile(filepath.Join(dir, codestore.StubFile)); err == nil {
+		part.Code, err = os.ReadFile(filepath.Join(dir, codestore.CodeFile))
+	}
+	return part, err
 }
 
 // find reads what is kept.
@@ -199,7 +212,7 @@ func (p *parts) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	built := make([]builtPart, len(p.Parts))
+	built := make([]Part, len(p.Parts))
 	file, err := p.config.Store.File(ctx, libraryKinds.Code, partsKey(p.sum)+" "+version, func(context.Context, io.Writer) error { return ErrNotPrepared })
 	if err == nil {
 		var b []byte
@@ -219,7 +232,7 @@ func (p *parts) find(ctx context.Context) error {
 
 // keep keeps the parts that were built, if none were.
 func (p *parts) keep(ctx context.Context) error {
-	if !p.first {
+	if !p.first || p.config.Part != nil { // else it is kept elsewhere
 		return nil
 	}
 	version, err := p.compiled.code.Version()

@@ -2,9 +2,11 @@ package pyodide
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"coderunner/internal/recent"
 	"coderunner/pyodide/codestore"
@@ -21,7 +23,8 @@ type sharedLibraries struct {
 	known map[string]*sharedLibrary // by digest of the file
 	idle  []*sharedLibrary          // unused, the longest unused first
 	bytes int                       // of idle
-	files map[string]openLibrary    // by digest, until wazero is closed
+	files map[string]openLibrary    // by path, until wazero is closed
+	whole func(sum string) bool     // reports whether the store has the library whole
 }
 
 type openLibrary struct {
@@ -29,11 +32,11 @@ type openLibrary struct {
 	unmap func() error
 }
 
-// open returns the stub library with digest sum.
-func (s *sharedLibraries) open(sum, file string) (*codestore.Stub, error) {
+// open returns the stub library in a file.
+func (s *sharedLibraries) open(file string) (*codestore.Stub, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f, ok := s.files[sum]; ok {
+	if f, ok := s.files[file]; ok {
 		return f.Stub, nil
 	}
 	stub, unmap, err := OpenStub(file)
@@ -43,7 +46,7 @@ func (s *sharedLibraries) open(sum, file string) (*codestore.Stub, error) {
 	if s.files == nil {
 		s.files = map[string]openLibrary{}
 	}
-	s.files[sum] = openLibrary{stub, unmap}
+	s.files[file] = openLibrary{stub, unmap}
 	return stub, nil
 }
 
@@ -76,6 +79,7 @@ type sharedLibrary struct {
 	*dylink.Library // nil until it is loaded
 	sum             string
 	size, users     int
+	asked           time.Time     // when whole was called last
 	turn            chan struct{} // holds a token while an interpreter loads it
 }
 
@@ -83,13 +87,17 @@ type sharedLibrary struct {
 // to used for release. Another interpreter may be loading it, which can take
 // minutes where its code has to be compiled: the wait ends with ctx.
 func (s *sharedLibraries) use(ctx context.Context, sum string, used *[]*sharedLibrary, make func() (*dylink.Library, int, error)) (*dylink.Library, error) {
-	l := s.acquire(sum)
-	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
-	case <-ctx.Done():
-		return nil, errors.Join(context.Cause(ctx), s.release(l))
+	l, err := s.lock(ctx, sum)
+	if err == nil && l.Library != nil && s.outdated(l) {
+		<-l.turn
+		if err = s.release(l); err == nil {
+			l, err = s.lock(ctx, sum)
+		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { <-l.turn }()
 	if l.Library == nil {
 		lib, size, err := make()
 		if err != nil {
@@ -99,6 +107,43 @@ func (s *sharedLibraries) use(ctx context.Context, sum string, used *[]*sharedLi
 	}
 	*used = append(*used, l)
 	return l.Library, nil
+}
+
+// askAgain is how long a split library is used before the store is asked again for the whole one.
+const askAgain = time.Second
+
+// outdated reports whether a loaded library is split, and the store has it whole. Then the next
+// one that uses it loads that; those that use this one keep it.
+func (s *sharedLibraries) outdated(l *sharedLibrary) bool {
+	if l.Parts == nil {
+		return false
+	}
+	s.mu.Lock()
+	superseded, asked := s.known[l.sum] != l, time.Since(l.asked) < askAgain
+	if !asked {
+		l.asked = time.Now()
+	}
+	s.mu.Unlock()
+	if superseded || asked || !s.whole(l.sum) {
+		return superseded
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known[l.sum] == l {
+		delete(s.known, l.sum)
+	}
+	return true
+}
+
+// lock acquires the library with digest sum, and its turn.
+func (s *sharedLibraries) lock(ctx context.Context, sum string) (*sharedLibrary, error) {
+	l := s.acquire(sum)
+	select {
+	case l.turn <- struct{}{}:
+		return l, nil
+	case <-ctx.Done():
+		return nil, errors.Join(context.Cause(ctx), s.release(l))
+	}
 }
 
 func (s *sharedLibraries) acquire(sum string) *sharedLibrary {
@@ -129,18 +174,21 @@ func (s *sharedLibraries) acquire(sum string) *sharedLibrary {
 func (s *sharedLibraries) release(libs ...*sharedLibrary) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var errs []error
 	for _, l := range libs {
 		if l.users--; l.users > 0 {
 			continue
 		}
-		if l.Library == nil {
+		switch {
+		case l.Library == nil:
 			delete(s.known, l.sum)
-			continue
+		case s.known[l.sum] != l: // it was superseded
+			errs = append(errs, l.Library.Close(context.Background()))
+		default:
+			s.idle = append(s.idle, l)
+			s.bytes += l.size
 		}
-		s.idle = append(s.idle, l)
-		s.bytes += l.size
 	}
-	var errs []error
 	for s.bytes > maxIdle {
 		l := s.idle[0]
 		s.idle = slices.Delete(s.idle, 0, 1) // [1:] would keep it in memory
@@ -159,5 +207,6 @@ type link struct {
 	running   sync.WaitGroup
 	ctx       context.Context // ends when the runtime is closed
 	stop      context.CancelFunc
-	refused   recent.Map[string, error] // by digest: libraries that exceeded their budget
+	refused   recent.Map[string, error]           // by digest: libraries that exceeded their budget
+	parts     recent.Map[[sha256.Size]byte, Part] // by digest of the module: see CompilePart
 }

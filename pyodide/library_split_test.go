@@ -100,6 +100,52 @@ func TestSplitLibrary(t *testing.T) {
 	}
 }
 
+// TestWholeLater has a runtime that has loaded a split library use the whole one once the store
+// has that, also where it has an instance to be used again.
+func TestWholeLater(t *testing.T) {
+	ctx := context.Background()
+	large := wasmbin.AppendSection(dylinktest.Split(), wasmbin.SecCustom, wasmbin.AppendName(nil, t.Name()+time.Now().String()), make([]byte, 256<<10))
+	mounts := append(tree(loadsSplit), pyodide.Mount{Dir: "/opt", Key: codestore.Digest(large), Tree: fstest.MapFS{"lib.so": {Data: large, Mode: 0o444}}})
+	rt, err := pyodidetest.Open(t, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt.Later()
+	frozen, err := rt.Snapshot(ctx, []string{"probe"}, mounts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func() (all int) {
+		in, err := rt.New(ctx, pyodide.Options{From: frozen})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := in.Run(ctx, pyodide.Program{Code: useSplit})
+		if err != nil || res.Value == nil || res.Value.Repr != "[8, 70, 18, 42, 6, 10]" {
+			t.Errorf("%+v, %v", res, err)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+		_, _, all, _ = rt.LoadedParts(large)
+		return all
+	}
+	if run() == 0 {
+		t.Error("the library is not split")
+	}
+	if err := rt.LayOutLibrary(ctx, large); err != nil {
+		t.Error(err)
+	}
+	for begun := time.Now(); run() > 0; {
+		if time.Since(begun) > time.Minute {
+			t.Fatal("it is split for good")
+		}
+	}
+	if err := errors.Join(frozen.Close(), rt.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestBrokenPart wants a program to go on until it calls a function that cannot be compiled.
 func TestBrokenPart(t *testing.T) {
 	ctx := context.Background()

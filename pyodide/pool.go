@@ -3,6 +3,7 @@ package pyodide
 import (
 	"context"
 	"runtime"
+	"slices"
 	"time"
 
 	"coderunner/internal/pool"
@@ -57,7 +58,7 @@ func (p instances) giveBack(in *instance) error {
 	if key.from == nil {
 		return in.close()
 	}
-	if in.dead || !in.reusable() || !in.detach() {
+	if in.dead || !in.reusable() || slices.ContainsFunc(in.linking.used, in.compiled.link.shared.outdated) || !in.detach() {
 		p.Discard(key)
 		return in.close()
 	}

@@ -6,6 +6,7 @@ import (
 
 	"coderunner/internal/netpolicy"
 	"coderunner/internal/worker/wire"
+	"coderunner/pyodide"
 	"coderunner/runners"
 	"coderunner/runners/python"
 	"coderunner/runners/python/install"
@@ -94,6 +95,12 @@ func (h *host) Indexed(ctx context.Context, project string) (is bool) {
 func (h *host) Library(ctx context.Context, name string, b []byte) error {
 	_, err := h.conn(ctx).Call(ctx, callLibrary, library{name, b}, nil)
 	return err
+}
+
+// Part implements [python.Host].
+func (h *host) Part(ctx context.Context, module []byte) (part pyodide.Part, err error) {
+	_, err = h.conn(ctx).Call(ctx, callPart, module, &part)
+	return part, err
 }
 
 // compile is for pyodide.Config.Compile.

@@ -38,6 +38,7 @@ const (
 	callPrepare
 	callLibrary
 	callCompile
+	callPart
 	callSnapshot
 	callModules
 	callIndexed

@@ -152,7 +152,7 @@ func (w *worker) serve(ctx context.Context, method uint8, body []byte) (any, *os
 		return result, nil, err
 	}
 	ofRuntime := method == callFind || method == callBase || method == callRuntime
-	ofPackages := j != nil && (method == callLibrary || method == callCompile)
+	ofPackages := j != nil && (method == callLibrary || method == callCompile || method == callPart)
 	if !ofRuntime && !ofPackages {
 		return nil, nil, fmt.Errorf("there is no call %d", method)
 	}

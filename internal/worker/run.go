@@ -72,6 +72,7 @@ func (p *Pool) Run(ctx context.Context, req runners.Request) (out *runners.Outco
 		return nil, true, err
 	}
 	defer p.leave(s.w, s)
+	defer s.afterwards()
 	out, err = s.run(ctx, message, p.grace(req))
 	return out, true, err
 }

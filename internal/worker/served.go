@@ -39,7 +39,8 @@ type served struct {
 	left     *runners.Left
 	small    map[string][]byte // what the session is to save without files, by its names
 
-	compiling time.Duration // what programs bring, so far
+	compiling time.Duration               // what programs bring, so far
+	later     []func(ctx context.Context) // what is done for later runs when this one has ended
 
 	ports    map[int]any // net.Listener or netstack.PacketConn; nil when it has ended
 	lastPort int
@@ -80,6 +81,7 @@ var handlers = map[uint8]handler{
 	callPrepare:  data((*served).prepare),
 	callLibrary:  data((*served).library),
 	callCompile:  data((*served).compile),
+	callPart:     data((*served).part),
 	callSnapshot: data((*served).snapshot),
 	callModules:  data((*served).modules),
 	callIndexed: data(func(s *served, ctx context.Context, project string) (bool, error) {
@@ -192,6 +194,12 @@ func (s *served) compile(ctx context.Context, c compile) (any, error) {
 	return nil, s.w.compile(ctx, c)
 }
 
+// part compiles a part of a library. It may be any module: the worker alone runs it.
+func (s *served) part(ctx context.Context, module []byte) (pyodide.Part, error) {
+	defer s.holdCompiling()()
+	return s.w.p.o.Local.Part(ctx, module)
+}
+
 // maxCompiling bounds the time in which compiling what a worker sends does not count as the
 // program's.
 const maxCompiling = 2 * time.Minute
@@ -252,6 +260,7 @@ func (s *served) modules(ctx context.Context, q snapshot) (map[string][]string, 
 		s.packages[p.Tree] = p
 		bytecode[p.Name] = p.Bytecode
 	}
+	s.later = append(s.later, func(ctx context.Context) { s.w.p.o.Local.Rest(ctx, packages) })
 	return bytecode, nil
 }
 
@@ -260,7 +269,23 @@ func (s *served) snapshot(ctx context.Context, q snapshot) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("snapshot: %w", err)
 	}
-	return s.w.p.o.Local.Snapshot(s.ctx, q.Modules, install.State{Installed: known, Alone: q.Installed.Alone}), nil
+	installed := install.State{Installed: known, Alone: q.Installed.Alone}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.later = append(s.later, func(ctx context.Context) { s.w.p.o.Local.Snapshot(ctx, q.Modules, installed) })
+	return s.w.p.o.Local.Failed(ctx, q.Modules, installed), nil
+}
+
+// afterwards begins what is done in the background for later runs: while this one ran it had
+// the processors.
+func (s *served) afterwards() {
+	s.mu.Lock()
+	later := s.later
+	s.later = nil
+	s.mu.Unlock()
+	for _, f := range later {
+		f(s.ctx)
+	}
 }
 
 // guest fetches and compiles the module of a language's command. The program's time limit

@@ -32,6 +32,8 @@ type Host interface {
 	Hold(ctx context.Context) (_ context.Context, release func())
 	// Library prepares a library: see pyodide.Config.Prepare.
 	Library(ctx context.Context, name string, library []byte) error
+	// Part compiles a part of a library: see pyodide.Config.Part.
+	Part(ctx context.Context, module []byte) (pyodide.Part, error)
 	// Snapshot has a snapshot made of an interpreter that has imported modules of installed
 	// packages, some time, and reports whether that has failed before.
 	Snapshot(ctx context.Context, modules []string, installed install.State) (failed bool)
@@ -159,15 +161,20 @@ func (l *Local) Prepare(ctx context.Context, q resolver.Request) (*resolver.Set,
 	return e.own.Prepare(ctx, q)
 }
 
-// Compile is [Host.Compile]. The packages must be those that Prepare has returned. What
-// nothing imports is compiled afterwards.
+// Compile is [Host.Compile]. The packages must be those that Prepare has returned.
 func (l *Local) Compile(ctx context.Context, packages []resolver.Package, modules []string, progress runners.ProgressFunc) error {
 	e, err := l.r.engine(ctx, progress)
 	if err != nil {
 		return err
 	}
-	defer e.compileRest(packages)
 	return e.own.Compile(ctx, packages, modules, progress)
+}
+
+// Rest compiles in the background what Compile has left of packages.
+func (l *Local) Rest(ctx context.Context, packages []resolver.Package) {
+	if e, err := l.r.engine(ctx, nil); err == nil {
+		e.compileRest(packages)
+	}
 }
 
 // Refusal is [Host.Refusal].
@@ -197,15 +204,23 @@ func (l *Local) Library(ctx context.Context, name string, library []byte) error 
 	return e.rt.PrepareLibrary(ctx, name, library)
 }
 
-// Snapshot is [Host.Snapshot]. The packages must be those that Prepare has returned.
-func (l *Local) Snapshot(ctx context.Context, modules []string, installed install.State) (failed bool) {
+// Part is [Host.Part].
+func (l *Local) Part(ctx context.Context, module []byte) (pyodide.Part, error) {
 	e, err := l.r.engine(ctx, nil)
 	if err != nil {
-		return true
+		return pyodide.Part{}, err
 	}
-	pk := install.New(nil)
-	pk.Resume(installed)
-	recipe := snapshots.Recipe{Modules: modules, Mounts: pk.Mounts()}
+	return e.rt.CompilePart(ctx, module)
+}
+
+// Snapshot has made in the background what [Host.Snapshot] asks for. The packages must be those
+// that Prepare has returned.
+func (l *Local) Snapshot(ctx context.Context, modules []string, installed install.State) {
+	e, err := l.r.engine(ctx, nil)
+	if err != nil {
+		return
+	}
+	recipe := recipeOf(modules, installed)
 	if c := l.r.elsewhere(); c != nil {
 		recipe.Take = func(ctx context.Context, f *os.File) error { return c.Snapshot(ctx, modules, installed, f) }
 	}
@@ -213,5 +228,16 @@ func (l *Local) Snapshot(ctx context.Context, modules []string, installed instal
 		release()
 		l.r.layOut(ctx, e, modules, installed)
 	}
-	return e.snapshots.Builder.Failed(recipe.Key())
+}
+
+// Failed reports whether a snapshot cannot be made.
+func (l *Local) Failed(ctx context.Context, modules []string, installed install.State) bool {
+	e, err := l.r.engine(ctx, nil)
+	return err != nil || e.snapshots.Builder.Failed(recipeOf(modules, installed).Key())
+}
+
+func recipeOf(modules []string, installed install.State) snapshots.Recipe {
+	pk := install.New(nil)
+	pk.Resume(installed)
+	return snapshots.Recipe{Modules: modules, Mounts: pk.Mounts()}
 }

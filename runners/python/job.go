@@ -14,6 +14,7 @@ import (
 	"coderunner/runners/python/process"
 	"coderunner/runners/python/requirement"
 	"coderunner/runners/python/resolver"
+	"coderunner/runners/python/snapshots"
 )
 
 // job is one run on its way. The stations of a run (analyse, install, lease, run,
@@ -38,6 +39,7 @@ type job struct {
 	path     []string           // where pytest finds the project's modules, too
 	brings   bool               // program has own modules, which may shadow packages'
 	left     time.Duration      // of the time limit, after the analysis
+	wanted   *snapshots.Recipe  // of the snapshot that makeSnapshot makes
 	ahead    bool               // a later run has a snapshot of its imports, if they are fit for one
 	snapshot *pyodide.Snapshot  // the snapshot to run on, nil for the plain one
 

@@ -83,7 +83,8 @@ func (j *job) needs() snapshots.Needs {
 }
 
 // findSnapshot returns the snapshot of a recipe, nil if there is none yet, and whether one
-// cannot be made.
+// cannot be made. A server makes it when the program has ended, which has the processors until
+// then: see makeSnapshot.
 func (j *job) findSnapshot(ctx context.Context, r snapshots.Recipe) (z *pyodide.Snapshot, release func(), failed bool) {
 	s := j.engine.snapshots
 	if z, release = s.Ready(ctx, r, j.needs()); z != nil {
@@ -92,8 +93,22 @@ func (j *job) findSnapshot(ctx context.Context, r snapshots.Recipe) (z *pyodide.
 	if h := j.r.cfg.Host; h != nil {
 		return nil, nil, h.Snapshot(ctx, r.Modules, j.pk.Current())
 	}
-	z, release = s.Find(ctx, r, j.needs(), j.req.Limits.Timeout)
+	if s.Waits {
+		z, release = s.Find(ctx, r, j.needs(), j.req.Limits.Timeout)
+	} else {
+		j.wanted = &r
+	}
 	return z, release, z == nil && s.Builder.Failed(r.Key())
+}
+
+// makeSnapshot has the snapshot made in the background that findSnapshot has looked for.
+func (j *job) makeSnapshot(ctx context.Context) {
+	if j.wanted == nil {
+		return
+	}
+	if z, release := j.engine.snapshots.Find(ctx, *j.wanted, j.needs(), 0); z != nil {
+		release()
+	}
 }
 
 // longRun is how long a program runs until the libraries that it loads are compiled whole.

@@ -180,6 +180,7 @@ func (m *Machine) lease(ctx context.Context, j *job) error {
 		if z, release, _ := j.findSnapshot(ctx, snapshots.Recipe{Modules: m.o.Imports, Mounts: j.pk.Mounts()}); z != nil {
 			j.snapshot, j.release = z, release
 		}
+		j.makeSnapshot(ctx)
 	}
 	if err := j.engine.rt.MountLibrary(m.FS); err != nil {
 		return err

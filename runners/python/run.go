@@ -88,6 +88,7 @@ func (j *job) run(ctx context.Context) (*runners.Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.makeSnapshot(ctx)
 	j.engine.compileRest(slices.Collect(maps.Values(j.pk.Current().Installed)))
 	o := j.outcome(ctx, res)
 	o.Reached(j.net)

@@ -104,7 +104,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		Identity: "pyodide " + versions.PyodideIntegrity, // verified by the cache
 		Compile:  r.cfg.Compile,
 		MaxIdle:  r.cfg.MaxIdle,
-		Later:    r.cfg.MaxIdle == 0, // no server
+		Later:    true,
 		Progress: func(p pyodide.Progress) {
 			progress(runners.Progress{Phase: p.Phase, Item: p.Item, Done: p.Done, Total: p.Total})
 		},
@@ -114,7 +114,7 @@ func (r *Runner) start(ctx context.Context, progress runners.ProgressFunc) (*eng
 		},
 	}
 	if config.Store = r.cfg.Cache; r.cfg.Host != nil {
-		config.Store, config.Prepare = r.cfg.Host, r.cfg.Host.Library
+		config.Store, config.Prepare, config.Part = r.cfg.Host, r.cfg.Host.Library, r.cfg.Host.Part
 	}
 	rt, err := pyodide.Open(ctx, config)
 	if lerr := reading.Wait(); lerr != nil && err == nil {
