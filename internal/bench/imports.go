@@ -16,7 +16,7 @@ import (
 const drawPlot = "import matplotlib.pyplot as plt\nplt.plot([1, 4, 9])\nplt.savefig('plot.png')"
 
 // firstImports are cases of the first import of a package: ours with the runtime in its
-// cache and no package, beside uv, where it is there, with an empty cache.
+// cache and no package, by a command and by a server, beside uv, where it is there, with an empty cache.
 func (h *hosts) firstImports() (cases []benchCase) {
 	for _, name := range []string{"requests", "rich", "pydantic", "sympy", "sqlalchemy", "fastapi", "numpy", "pandas", "matplotlib"} {
 		code := "import " + name + "\n"
@@ -24,7 +24,14 @@ func (h *hosts) firstImports() (cases []benchCase) {
 			code = drawPlot + "\n"
 		}
 		code += helloPython
-		c := benchCase{"imports/first/" + name, 3, 1, h.each(func(ctx context.Context, b build) (*opened, error) { return h.firstImport(ctx, b, code) })}
+		first := func(run firstRun) []contender {
+			return h.each(func(ctx context.Context, b build) (*opened, error) { return h.firstImport(ctx, b, code, run) })
+		}
+		c := benchCase{"imports/first/" + name, 3, 1, first(runAlone)}
+		for _, served := range first(runServed) {
+			served.name += " serving"
+			c.contenders = append(c.contenders, served)
+		}
 		if uv, err := exec.LookPath("uv"); err == nil {
 			c.contenders = append(c.contenders, contender{name: "uv and native", open: func(context.Context) (*opened, error) {
 				return &opened{sample: func(ctx context.Context) (float64, error) { return h.installed(ctx, uv, name, code) }}, nil
@@ -35,8 +42,37 @@ func (h *hosts) firstImports() (cases []benchCase) {
 	return cases
 }
 
+// firstRun runs a program that has to print hello, and returns how long it took.
+type firstRun func(ctx context.Context, c command, code string) (took, cpu time.Duration, err error)
+
+// runAlone has a command run it.
+func runAlone(ctx context.Context, c command, code string) (took, cpu time.Duration, err error) {
+	began := time.Now()
+	out, cpu, err := c.timed(ctx, "run", "--timeout", "2m", "-c", code)
+	took = time.Since(began)
+	if err == nil && out != hello {
+		err = fmt.Errorf("%w: %.80q", errWrong, out)
+	}
+	return took, cpu, err
+}
+
+// runServed calls a server that has run another program.
+func runServed(ctx context.Context, c command, code string) (took, cpu time.Duration, err error) {
+	s, err := serve(ctx, c, "serve")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.close()
+	if err := s.runCode(ctx, "python", helloPython, hello); err != nil {
+		return 0, 0, err
+	}
+	before, began := s.cpu(), time.Now()
+	err = s.runCode(ctx, "python", code, hello)
+	return time.Since(began), s.cpu() - before, err
+}
+
 // firstImport measures a program with a copy of a cache that has only the runtime.
-func (h *hosts) firstImport(ctx context.Context, b build, code string) (*opened, error) {
+func (h *hosts) firstImport(ctx context.Context, b build, code string, run firstRun) (*opened, error) {
 	withCache := func(dir string) command {
 		c := b.command
 		c.env = append(slices.Clone(c.env), "CODE_RUNNER_CACHE_DIR="+dir)
@@ -64,14 +100,9 @@ func (h *hosts) firstImport(ctx context.Context, b build, code string) (*opened,
 		if err := small(ctx, c); err != nil { // it verifies the files, which are new
 			return 0, err
 		}
-		began := time.Now()
-		out, cpu, err := c.timed(ctx, "run", "--timeout", "2m", "-c", code)
-		took := ms(time.Since(began))
+		took, cpu, err := run(ctx, c, code)
 		used += cpu
-		if err == nil && out != hello {
-			err = fmt.Errorf("%w: %.80q", errWrong, out)
-		}
-		return took, err
+		return ms(took), err
 	}}, nil
 }
 
