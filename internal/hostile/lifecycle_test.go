@@ -366,7 +366,7 @@ func TestWaiting(t *testing.T) {
 		used[own] = true
 		if slices.ContainsFunc(waiting, func(child string) bool { return strings.HasPrefix(child, own) }) {
 			found++
-		} else if tries == 10 {
+		} else if tries == 50 {
 			t.Fatalf("%d of %d programs ran in processes that had waited; the last in %s, and %q waited", found, tries, own, waiting)
 		}
 		awaitGone(t, []string{own})
