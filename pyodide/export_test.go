@@ -80,5 +80,5 @@ func (r *Runtime) LoadedParts(library []byte) (loaded, ahead, all int, kept bool
 			ahead++
 		}
 	}
-	return loaded, ahead, len(p.Parts), p.first
+	return loaded, ahead, len(p.Ends), p.first
 }

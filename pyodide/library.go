@@ -11,7 +11,6 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
-	"coderunner/internal/cbor"
 	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink"
 	"coderunner/pyodide/rewrite"
@@ -206,14 +205,11 @@ func (r *compiled) loadLibrary(ctx context.Context, sum string, stub *codestore.
 	lib := &dylink.Library{Data: stub.Data, Digest: sum}
 	image := stub.Wasm
 	if len(stub.Info) > 0 {
-		p := newParts(r, sum)
-		if err := cbor.Unmarshal(stub.Info, &p.splitInfo); err != nil {
-			return nil, fmt.Errorf("read a split library: %w", err)
+		info, err := decodeSplit(stub.Info)
+		if err != nil {
+			return nil, err
 		}
-		if len(p.Calls) != len(p.Parts) {
-			return nil, errors.New("read a split library: it does not say what its parts call")
-		}
-		image, lib.Parts = p.Image, p
+		image, lib.Parts = info.Image, newParts(r, sum, info)
 	}
 	r.checkLayout("library "+sum, stub)
 	var err error

@@ -1,6 +1,7 @@
 package pyodide
 
 import (
+	"bufio"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -43,13 +44,13 @@ type Part struct{ Stub, Code []byte }
 // partsKey names the parts of a library that are kept.
 func partsKey(sum string) string { return firstKey(sum) + " parts" }
 
-func newParts(r *compiled, sum string) *parts {
-	return &parts{compiled: r, sum: sum, turn: make(chan struct{}, 1), building: map[uint32]chan struct{}{}}
+func newParts(r *compiled, sum string, info splitInfo) *parts {
+	return &parts{splitInfo: info, compiled: r, sum: sum, turn: make(chan struct{}, 1), building: map[uint32]chan struct{}{}}
 }
 
 // Part implements [dylink.Parts].
 func (p *parts) Part(ctx context.Context, n uint32) (_ wazero.CompiledModule, err error) {
-	if n >= uint32(len(p.Parts)) {
+	if n >= uint32(len(p.Ends)) {
 		return nil, fmt.Errorf("there is no part %d", n)
 	}
 	select {
@@ -75,7 +76,7 @@ func (p *parts) begin(ctx context.Context) (err error) {
 		p.dir, err = p.compiled.code.TempDir()
 	}
 	if err == nil {
-		p.code = make([]wazero.CompiledModule, len(p.Parts))
+		p.code = make([]wazero.CompiledModule, len(p.Ends))
 	}
 	return err
 }
@@ -95,7 +96,7 @@ func (p *parts) load(ctx context.Context, n uint32) (_ wazero.CompiledModule, er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.Remove(file)) }() // another part's is another file
-	return p.compiled.code.LoadOr(ctx, stub, file, func() ([]byte, error) { return p.Parts[n], nil })
+	return p.compiled.code.LoadOr(ctx, stub, file, func() ([]byte, error) { return p.part(n), nil })
 }
 
 // wait returns a part that is built: before, by another goroutine, or by this one. Those that
@@ -170,9 +171,9 @@ func (p *parts) build(ctx context.Context, n uint32) error {
 // compile compiles a part.
 func (p *parts) compile(ctx context.Context, n uint32) (Part, error) {
 	if p.config.Part != nil {
-		return p.config.Part(ctx, p.Parts[n])
+		return p.config.Part(ctx, p.part(n))
 	}
-	return p.compiled.compilePart(ctx, p.Parts[n])
+	return p.compiled.compilePart(ctx, p.part(n))
 }
 
 // CompilePart compiles a part of a split library. Those that were compiled last are kept.
@@ -212,16 +213,10 @@ func (p *parts) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	built := make([]Part, len(p.Parts))
+	built := make([]Part, len(p.Ends))
 	file, err := p.config.Store.File(ctx, libraryKinds.Code, partsKey(p.sum)+" "+version, func(context.Context, io.Writer) error { return ErrNotPrepared })
 	if err == nil {
-		var b []byte
-		if b, err = os.ReadFile(file); err == nil {
-			err = cbor.Unmarshal(b, &built)
-		}
-		if err == nil && len(built) != len(p.Parts) {
-			err = errors.New("the kept parts of a library are damaged")
-		}
+		err = readParts(file, built)
 	}
 	if err != nil && !errors.Is(err, ErrNotPrepared) {
 		return err
@@ -238,8 +233,41 @@ func (p *parts) keep(ctx context.Context) error {
 	version, err := p.compiled.code.Version()
 	if err == nil {
 		_, err = p.config.Store.File(ctx, libraryKinds.Code, partsKey(p.sum)+" "+version, func(_ context.Context, w io.Writer) error {
-			return cbor.Write(w, p.built)
+			return p.writeParts(w)
 		})
+	}
+	return err
+}
+
+// keptPart is a part in the file of those that are kept, a sequence of them as CBOR.
+type keptPart struct {
+	N uint32
+	Part
+}
+
+func (p *parts) writeParts(w io.Writer) error {
+	buffered := bufio.NewWriterSize(w, 256<<10)
+	for n, part := range p.built {
+		if part.Code == nil {
+			continue
+		}
+		if err := cbor.Write(buffered, keptPart{uint32(n), part}); err != nil {
+			return err
+		}
+	}
+	return buffered.Flush()
+}
+
+func readParts(file string, built []Part) error {
+	b, err := os.ReadFile(file)
+	for err == nil && len(b) > 0 {
+		var k keptPart
+		if b, err = cbor.UnmarshalFirst(b, &k); err == nil && k.N >= uint32(len(built)) {
+			err = errors.New("the kept parts of a library are damaged")
+		}
+		if err == nil {
+			built[k.N] = k.Part
+		}
 	}
 	return err
 }

@@ -49,3 +49,12 @@ func Unmarshal(b []byte, v any) error {
 	}
 	return mode.Unmarshal(b, v)
 }
+
+// UnmarshalFirst decodes the first of a sequence of values, and returns the others.
+func UnmarshalFirst(b []byte, v any) (rest []byte, err error) {
+	mode, err := decoding()
+	if err != nil {
+		return nil, err
+	}
+	return mode.UnmarshalFirst(b, v)
+}

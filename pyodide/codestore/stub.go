@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"coderunner/internal/cbor"
 	"coderunner/pyodide/wasmbin"
@@ -60,11 +59,12 @@ func (s *Stub) write(w io.Writer) error {
 		return err
 	}
 	begin := binary.LittleEndian.AppendUint32([]byte(format), uint32(len(text)))
-	if _, err := w.Write(slices.Concat(begin, text, s.Wasm, s.Info)); err != nil {
-		return err
-	}
+	all := [][]byte{append(begin, text...), s.Wasm, s.Info}
 	for _, d := range s.Data {
-		if _, err := w.Write(d.Bytes); err != nil {
+		all = append(all, d.Bytes)
+	}
+	for _, b := range all {
+		if _, err := w.Write(b); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ const (
 )
 
 // Version changes whenever Module would make other modules of the same one.
-const Version = "2"
+const Version = "3"
 
 // exported begins the names of what the primary module exports for its parts.
 const exported = "part:"
