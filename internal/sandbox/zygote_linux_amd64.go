@@ -174,9 +174,12 @@ func (z *Zygote) Thaw() error {
 	})
 }
 
+// maxEnding is how often a thread is seen that cannot be traced, since it ends at that moment.
+const maxEnding = 100
+
 // stop stops all threads. A thread that is not stopped yet may make others.
 func (z *Zygote) stop() error {
-	known := map[int]bool{}
+	known, ending := map[int]bool{}, map[int]int{}
 	for found := true; found; {
 		found = false
 		tasks, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(z.pid), "task"))
@@ -192,6 +195,9 @@ func (z *Zygote) stop() error {
 			switch err := z.trace(func() error { return seize(id) }); {
 			case errors.Is(err, unix.ESRCH) && id != z.pid: // it has ended
 				awaitDeath(id)
+			case errors.Is(err, unix.EPERM) && id != z.pid && ending[id] < maxEnding: // it ends, and is still listed
+				known[id] = false
+				ending[id]++
 			case err != nil:
 				return err
 			default:
