@@ -176,7 +176,8 @@ func (p *parts) compile(ctx context.Context, n uint32) (Part, error) {
 	return p.compiled.compilePart(ctx, p.part(n))
 }
 
-// CompilePart compiles a part of a split library. Those that were compiled last are kept.
+// CompilePart compiles a part of a split library. Those that were compiled last are kept by what
+// they were compiled of: who asks need not be believed what it is a part of.
 func (r *Runtime) CompilePart(ctx context.Context, module []byte) (Part, error) {
 	key := sha256.Sum256(module)
 	if part, ok := r.link.parts.Get(key); ok {
