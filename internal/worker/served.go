@@ -18,7 +18,6 @@ import (
 	"coderunner/internal/worker/wire"
 	"coderunner/pyodide"
 	"coderunner/runners"
-	"coderunner/runners/python/install"
 	"coderunner/runners/python/resolver"
 	"coderunner/runners/toolbox"
 )
@@ -39,8 +38,9 @@ type served struct {
 	left     *runners.Left
 	small    map[string][]byte // what the session is to save without files, by its names
 
-	compiling time.Duration               // what programs bring, so far
-	later     []func(ctx context.Context) // what is done for later runs when this one has ended
+	compiling time.Duration // what programs bring, so far
+	imports   bool          // packages were compiled for what it imports
+	wanted    []snapshot    // those that it has asked for, at most maxWanted
 
 	ports    map[int]any // net.Listener or netstack.PacketConn; nil when it has ended
 	lastPort int
@@ -260,7 +260,7 @@ func (s *served) modules(ctx context.Context, q snapshot) (map[string][]string, 
 		s.packages[p.Tree] = p
 		bytecode[p.Name] = p.Bytecode
 	}
-	s.later = append(s.later, func(ctx context.Context) { s.w.p.o.Local.Rest(ctx, packages) })
+	s.imports = true
 	return bytecode, nil
 }
 
@@ -269,22 +269,28 @@ func (s *served) snapshot(ctx context.Context, q snapshot) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("snapshot: %w", err)
 	}
-	installed := install.State{Installed: known, Alone: q.Installed.Alone}
+	q.Installed.Installed = known
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.later = append(s.later, func(ctx context.Context) { s.w.p.o.Local.Snapshot(ctx, q.Modules, installed) })
-	return s.w.p.o.Local.Failed(ctx, q.Modules, installed), nil
+	if len(s.wanted) < maxWanted {
+		s.wanted = append(s.wanted, q)
+	}
+	return s.w.p.o.Local.Failed(ctx, q.Modules, q.Installed), nil
 }
+
+// maxWanted bounds the snapshots that a run has made.
+const maxWanted = 16
 
 // afterwards begins what is done in the background for later runs: while this one ran it had
 // the processors.
 func (s *served) afterwards() {
 	s.mu.Lock()
-	later := s.later
-	s.later = nil
-	s.mu.Unlock()
-	for _, f := range later {
-		f(s.ctx)
+	defer s.mu.Unlock()
+	for _, q := range s.wanted {
+		s.w.p.o.Local.Snapshot(s.ctx, q.Modules, q.Installed)
+	}
+	if s.imports {
+		s.w.p.o.Local.Rest(s.ctx, order.Values(s.packages))
 	}
 }
 
