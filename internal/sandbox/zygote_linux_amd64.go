@@ -174,12 +174,12 @@ func (z *Zygote) Thaw() error {
 	})
 }
 
-// maxEnding is how often a thread is seen that cannot be traced, since it ends at that moment.
+// maxEnding is how often threads are seen that cannot be traced, since they end at that moment.
 const maxEnding = 100
 
 // stop stops all threads. A thread that is not stopped yet may make others.
 func (z *Zygote) stop() error {
-	known, ending := map[int]bool{}, map[int]int{}
+	known, ending := map[int]bool{}, 0
 	for found := true; found; {
 		found = false
 		tasks, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(z.pid), "task"))
@@ -195,9 +195,9 @@ func (z *Zygote) stop() error {
 			switch err := z.trace(func() error { return seize(id) }); {
 			case errors.Is(err, unix.ESRCH) && id != z.pid: // it has ended
 				awaitDeath(id)
-			case errors.Is(err, unix.EPERM) && id != z.pid && ending[id] < maxEnding: // it ends, and is still listed
+			case errors.Is(err, unix.EPERM) && id != z.pid && ending < maxEnding: // it ends, and is still listed
 				known[id] = false
-				ending[id]++
+				ending++
 			case err != nil:
 				return err
 			default:
