@@ -17,8 +17,17 @@ type imports struct {
 	section []byte
 	n       int
 	numbers [typeSpace + 1]map[uint32]uint32 // by their old numbers
-	nf, ng  uint32
 	types   []byte
+}
+
+// number gives a function, a global or a type the next number in the part, unless it has one.
+func (i *imports) number(of space, n uint32) (fresh bool) {
+	numbers := i.numbers[of]
+	if _, ok := numbers[n]; ok {
+		return false
+	}
+	numbers[n] = uint32(len(numbers))
+	return true
 }
 
 // part makes the module of a function. Tables and memories have the numbers that they had; the
@@ -41,14 +50,14 @@ func (s *splitter) part(f uint32) []byte {
 			}
 		}
 	}
-	i.numbers[funcSpace][f] = i.nf
+	i.number(funcSpace, f) // behind those that it imports
 	i.others()
 
 	one := wasmbin.AppendU32(nil, 1)
 	code := s.appendBody(slices.Clone(one), f, func(of space, n uint32) uint32 { return i.numbers[of][n] })
 	at := append(wasmbin.AppendI32Const(nil, int32(s.partOf[f])), wasmbin.OpEnd)
 	elements := wasmbin.AppendElement(slices.Clone(one), wasmbin.Element{
-		Type: wasmbin.FuncRef, Table: s.table(), Offset: at, Funcs: []uint32{i.nf}})
+		Type: wasmbin.FuncRef, Table: s.table(), Offset: at, Funcs: []uint32{i.numbers[funcSpace][f]}})
 
 	out := []byte(wasmbin.Header)
 	out = wasmbin.AppendSection(out, wasmbin.SecType, wasmbin.AppendU32(nil, uint32(len(i.numbers[typeSpace]))), i.types)
@@ -88,17 +97,14 @@ func (i *imports) same(k wasmbin.Kind, index uint32) bool {
 
 // typ returns the number of a type in the part.
 func (i *imports) typ(t uint32) uint32 {
-	n, ok := i.numbers[typeSpace][t]
-	if !ok {
-		n = uint32(len(i.numbers[typeSpace]))
-		i.numbers[typeSpace][t] = n
+	if i.number(typeSpace, t) {
 		i.types = wasmbin.AppendFuncType(i.types, i.s.m.Types[t])
 	}
-	return n
+	return i.numbers[typeSpace][t]
 }
 
 func (i *imports) function(f uint32) {
-	if _, ok := i.numbers[funcSpace][f]; ok {
+	if !i.number(funcSpace, f) {
 		return
 	}
 	module, name := Primary, funcName(f)
@@ -108,21 +114,14 @@ func (i *imports) function(f uint32) {
 		i.s.fromParts.funcs[f] = true
 	}
 	i.add(module, name, wasmbin.KindFunc, wasmbin.AppendU32(nil, i.typ(i.s.m.Funcs[f])))
-	i.numbers[funcSpace][f] = i.nf
-	i.nf++
 }
 
 func (i *imports) variable(g uint32) {
-	if _, ok := i.numbers[globalSpace][g]; ok {
-		return
-	}
-	if !i.same(wasmbin.KindGlobal, g) {
+	if i.number(globalSpace, g) && !i.same(wasmbin.KindGlobal, g) {
 		i.s.fromParts.globals[g] = true
 		v := i.s.m.Globals[g]
 		i.add(Primary, globalName(g), wasmbin.KindGlobal, wasmbin.AppendGlobalType(nil, v.Type, v.Mutable))
 	}
-	i.numbers[globalSpace][g] = i.ng
-	i.ng++
 }
 
 // others adds memories and tables.
