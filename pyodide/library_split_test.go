@@ -36,14 +36,35 @@ probe.result + [probe.lib.twice(3), probe.lib.apply(probe.tenfold, 1)]
 `
 )
 
+// loadedSplit returns a library that nobody has loaded yet, and what has probe load it.
+func loadedSplit(t *testing.T) (library []byte, mounts []pyodide.Mount) {
+	library = wasmbin.AppendSection(dylinktest.Split(), wasmbin.SecCustom, wasmbin.AppendName(nil, t.Name()+time.Now().String()), make([]byte, 256<<10))
+	return library, append(tree(loadsSplit), pyodide.Mount{Dir: "/opt", Key: codestore.Digest(library), Tree: fstest.MapFS{"lib.so": {Data: library, Mode: 0o444}}})
+}
+
+// runSplit has an interpreter of a snapshot use the library that probe has loaded.
+func runSplit(t *testing.T, rt *pyodide.Runtime, from *pyodide.Snapshot) {
+	t.Helper()
+	in, err := rt.New(context.Background(), pyodide.Options{From: from})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := in.Run(context.Background(), pyodide.Program{Code: useSplit})
+	if err != nil || res.Value == nil || res.Value.Repr != "[8, 70, 18, 42, 6, 10]" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestSplitLibrary has a library compiled by need, in a runtime for one program, and ahead what
-// the executed functions could call; a second one finds these parts, and a third the whole library. A snapshot of an interpreter that has loaded
-// the one is restored with the other.
+// the executed functions could call; a second one finds these parts, and a third the whole
+// library. A snapshot of an interpreter that has loaded the one is restored with the other.
 func TestSplitLibrary(t *testing.T) {
 	ctx := context.Background()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2)) // nothing is compiled ahead on one processor
-	large := wasmbin.AppendSection(dylinktest.Split(), wasmbin.SecCustom, wasmbin.AppendName(nil, t.Name()+time.Now().String()), make([]byte, 256<<10))
-	mounts := append(tree(loadsSplit), pyodide.Mount{Dir: "/opt", Key: codestore.Digest(large), Tree: fstest.MapFS{"lib.so": {Data: large, Mode: 0o444}}})
+	large, mounts := loadedSplit(t)
 	if err := pyodidetest.Runtime(t).LayOutLibrary(ctx, large); !errors.Is(err, pyodide.ErrNotPrepared) {
 		t.Errorf("%v, want %v", err, pyodide.ErrNotPrepared)
 	}
@@ -61,17 +82,7 @@ func TestSplitLibrary(t *testing.T) {
 		}
 		// The first of these finds a library that nobody has loaded, the others one with parts.
 		for range 2 {
-			in, err := rt.New(ctx, pyodide.Options{From: frozen})
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, err := in.Run(ctx, pyodide.Program{Code: useSplit})
-			if err != nil || res.Value == nil || res.Value.Repr != "[8, 70, 18, 42, 6, 10]" {
-				t.Errorf("round %d: %+v, %v", round, res, err)
-			}
-			if err := in.Close(); err != nil {
-				t.Error(err)
-			}
+			runSplit(t, rt, frozen)
 		}
 		loaded, ahead, all, kept := rt.LoadedParts(large)
 		if later != (all > 0) || later && (loaded != 2 || ahead != 1 || all < 4) || kept != (round == 0) {
@@ -104,8 +115,7 @@ func TestSplitLibrary(t *testing.T) {
 // has that, also where it has an instance to be used again.
 func TestWholeLater(t *testing.T) {
 	ctx := context.Background()
-	large := wasmbin.AppendSection(dylinktest.Split(), wasmbin.SecCustom, wasmbin.AppendName(nil, t.Name()+time.Now().String()), make([]byte, 256<<10))
-	mounts := append(tree(loadsSplit), pyodide.Mount{Dir: "/opt", Key: codestore.Digest(large), Tree: fstest.MapFS{"lib.so": {Data: large, Mode: 0o444}}})
+	large, mounts := loadedSplit(t)
 	rt, err := pyodidetest.Open(t, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -116,17 +126,7 @@ func TestWholeLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func() (all int) {
-		in, err := rt.New(ctx, pyodide.Options{From: frozen})
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := in.Run(ctx, pyodide.Program{Code: useSplit})
-		if err != nil || res.Value == nil || res.Value.Repr != "[8, 70, 18, 42, 6, 10]" {
-			t.Errorf("%+v, %v", res, err)
-		}
-		if err := in.Close(); err != nil {
-			t.Error(err)
-		}
+		runSplit(t, rt, frozen)
 		_, _, all, _ = rt.LoadedParts(large)
 		return all
 	}
