@@ -22,8 +22,10 @@ import (
 
 	"go.uber.org/zap/zaptest"
 
+	"coderunner/cache"
 	"coderunner/internal/worker"
 	"coderunner/pyodide"
+	"coderunner/pyodide/codestore"
 	"coderunner/pyodide/dylink/dylinktest"
 	"coderunner/pyodide/pyodidetest"
 	"coderunner/pyodide/snapshot"
@@ -34,51 +36,69 @@ import (
 	"coderunner/runners/python/resolver"
 )
 
-// TestConfined has packages' code run in workers, whatever it does there: what imports for
-// snapshots run, and what builds sdists.
-func TestConfined(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs Pyodide")
-	}
-	c, log := pyodidetest.Cache(t), zaptest.NewLogger(t)
-	p, err := python.New(python.Config{Cache: c, Log: log})
+// packagePool returns a pool of workers for the code of packages, which call compile for a library
+// of their own, with its cache and what prepares packages for it.
+func packagePool(t *testing.T, config python.Config, compile func(ctx context.Context, dir string, memory int64) error) (*cache.Cache, *python.Runner, *worker.Pool) {
+	config.Cache, config.Log = pyodidetest.Cache(t), zaptest.NewLogger(t)
+	p, err := python.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	compiled := 0
-	pool := worker.NewPool(worker.Options{Cache: c, Local: p.Local(), Max: 1, Log: log, Compile: func(ctx context.Context, dir string, _ int64) error {
-		compiled++
-		return pyodide.BuildLibrary(ctx, dir)
-	}})
+	pool := worker.NewPool(worker.Options{Cache: config.Cache, Local: p.Local(), Max: 1, Log: config.Log, Compile: compile})
 	t.Cleanup(func() {
 		pool.Close()
 		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	return config.Cache, p, pool
+}
+
+// installed returns a package with a module package and a library.
+func installed(t *testing.T, c *cache.Cache, code string, library []byte) install.State {
+	t.Helper()
+	tree, err := c.Dir(t.Context(), "wheel", "test of confined code "+code+codestore.Digest(library), func(_ context.Context, dir string) error {
+		return errors.Join(os.WriteFile(filepath.Join(dir, "package.py"), []byte(code), 0o644), os.WriteFile(filepath.Join(dir, "library.so"), library, 0o644))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return install.State{Installed: map[string]resolver.Package{"package": {Package: runners.Package{Name: "package", Version: "1"}, Tree: tree}}}
+}
+
+// takeSnapshot takes a snapshot of that package, and returns how much memory it has.
+func takeSnapshot(t *testing.T, pool *worker.Pool, installed install.State) (size int64, err error) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "snapshot"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	err = pool.Snapshot(t.Context(), []string{"package"}, installed, f)
+	z, oerr := snapshot.Open(f.Name())
+	if oerr == nil {
+		size = int64(z.Memory)
+		oerr = z.Close()
+	}
+	if err == nil {
+		err = oerr
+	}
+	return size, err
+}
+
+// TestConfined has packages' code run in workers, whatever it does there: what imports for
+// snapshots run, and what builds sdists.
+func TestConfined(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs Pyodide")
+	}
+	compiled := 0
+	c, _, pool := packagePool(t, python.Config{}, func(ctx context.Context, dir string, _ int64) error {
+		compiled++
+		return pyodide.BuildLibrary(ctx, dir)
+	})
 	take := func(t *testing.T, code string) (size int64, err error) {
-		tree, err := c.Dir(t.Context(), "wheel", "test of confined code "+code, func(_ context.Context, dir string) error {
-			return errors.Join(os.WriteFile(filepath.Join(dir, "package.py"), []byte(code), 0o644), os.WriteFile(filepath.Join(dir, "library.so"), dylinktest.Library(), 0o644))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Create(filepath.Join(t.TempDir(), "snapshot"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		installed := install.State{Installed: map[string]resolver.Package{"package": {Package: runners.Package{Name: "package", Version: "1"}, Tree: tree}}}
-		err = pool.Snapshot(t.Context(), []string{"package"}, installed, f)
-		z, oerr := snapshot.Open(f.Name())
-		if oerr == nil {
-			size = int64(z.Memory)
-			oerr = z.Close()
-		}
-		if err == nil {
-			err = oerr
-		}
-		return size, err
+		return takeSnapshot(t, pool, installed(t, c, code, dylinktest.Library()))
 	}
 	for _, code := range []string{"x = 1", "import ctypes, os; ctypes.CDLL(os.path.dirname(__file__) + '/library.so')"} {
 		if size, err := take(t, code); err != nil || size == 0 {
@@ -107,7 +127,7 @@ func TestConfined(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tree, err = c.Dir(t.Context(), "wheel", "test of sources", func(_ context.Context, dir string) error { return os.CopyFS(dir, os.DirFS(tree)) })
+	tree, err := c.Dir(t.Context(), "wheel", "test of sources", func(_ context.Context, dir string) error { return os.CopyFS(dir, os.DirFS(tree)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,18 +179,7 @@ func TestPackagesAreConfined(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	c, log := pyodidetest.Cache(t), zaptest.NewLogger(t)
-	p, err := python.New(python.Config{Cache: c, Log: log, MaxIdle: 1, Index: server.URL + "/simple/"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := worker.NewPool(worker.Options{Cache: c, Local: p.Local(), Max: 1, Log: log})
-	t.Cleanup(func() {
-		pool.Close()
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	_, p, pool := packagePool(t, python.Config{MaxIdle: 1, Index: server.URL + "/simple/"}, nil)
 	jobs := &counted{Confined: pool, made: make(chan error, 10)}
 	p.Local().Confine(jobs)
 	o, _, err := pool.Run(t.Context(), runners.Request{Language: runners.Python, Code: "import probe\nprint(probe." + strings.Fields(fresh)[0] + ")"})
