@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ type pages [2]uintptr
 // memory is what is mapped in a zygote.
 type memory struct {
 	hidden  []pages // from forks, by MADV_DONTFORK, which V8 sets for its heap
-	written []pages // what it may write, and has for itself
+	written []pages // what it may write, and has for itself; without what V8 locks by a key (pkeys(7))
 	files   []pages // what it only reads of files
 }
 
@@ -31,9 +32,14 @@ func mapped(pid int) (m memory, err error) {
 		return m, err
 	}
 	defer f.Close()
+	return parseMaps(f)
+}
+
+// parseMaps reads what /proc/PID/smaps says.
+func parseMaps(smaps io.Reader) (m memory, err error) {
 	var at pages
-	file := false
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	file, locked := false, false
+	for lines := bufio.NewScanner(smaps); lines.Scan(); {
 		words := append(strings.Fields(lines.Text()), "")
 		if from, to, begins := strings.Cut(words[0], "-"); begins {
 			a, aerr := strconv.ParseUint(from, 16, 64)
@@ -41,7 +47,10 @@ func mapped(pid int) (m memory, err error) {
 			if aerr != nil || berr != nil || len(words) < 6 {
 				return m, fmt.Errorf("a range of memory without its bounds: %q", lines.Text())
 			}
-			at, file = pages{uintptr(a), uintptr(b - a)}, words[4] != "0" // the inode
+			at, file, locked = pages{uintptr(a), uintptr(b - a)}, words[4] != "0", false // 4: the inode
+		}
+		if words[0] == "ProtectionKey:" { // before VmFlags, where processors have keys
+			locked = words[1] != "0"
 		}
 		if words[0] != "VmFlags:" {
 			continue
@@ -54,7 +63,7 @@ func mapped(pid int) (m memory, err error) {
 			m.hidden = append(m.hidden, at)
 		}
 		switch {
-		case has("wr") && at[1] <= maxPages:
+		case has("wr") && at[1] <= maxPages && !locked:
 			m.written = append(m.written, at)
 		case !has("wr") && has("rd") && file:
 			m.files = append(m.files, at)

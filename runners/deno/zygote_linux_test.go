@@ -143,9 +143,9 @@ func TestForkedClock(t *testing.T) {
 		const a = performance.mark("a"), { duration } = performance.measure("b", "a"), c = performance.measure("c", { start: first, detail: 1 });
 		const d = performance.measure("d"), e = performance.measure("e", "a", "a"), f = performance.measure("f", { start: "a", duration: 7 }), g = performance.mark("g", { startTime: 3 });
 		({ first: first > 0 && first < 250, wall: wall < 100, mark: a.startTime >= first && a.startTime < 250, duration: duration >= 0 && duration < 250,
-			c: c.startTime === first && c.duration > 0 && c.duration < 250 && c.detail, d: d.startTime === 0 && d.duration >= a.startTime, e: e.duration, f: f.duration, g: g.startTime,
+			c: c.startTime === first && c.duration > 0 && c.duration < 250 && c.detail, d: d.startTime === 0 && d.duration >= a.startTime, e: e.duration, f: Math.abs(f.duration - 7) < 1e-9, g: g.startTime,
 			node: node.now() >= first && node.now() < 250, uptime: process.uptime() < 0.25, json: performance.toJSON().timeOrigin === performance.timeOrigin })`})
-	const want = `{"first":true,"wall":true,"mark":true,"duration":true,"c":1,"d":true,"e":0,"f":7,"g":3,"node":true,"uptime":true,"json":true}`
+	const want = `{"first":true,"wall":true,"mark":true,"duration":true,"c":1,"d":true,"e":0,"f":true,"g":3,"node":true,"uptime":true,"json":true}`
 	if o.Result == nil || string(o.Result.JSON) != want {
 		t.Errorf("%+v %+v, want %s", o.Result, o.Error, want)
 	}
