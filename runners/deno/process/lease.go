@@ -16,8 +16,10 @@ import (
 // IdleLimit bounds how long a process stays idle.
 const IdleLimit = 10 * time.Minute
 
-// usualRun is how long a run may take for its zygote to be waited for before another is started.
-const usualRun = 100 * time.Millisecond
+// usualRun is how long a run may take for its zygote to be waited for before another is started:
+// twice as long as the first that loads Node's part takes on a slow machine. If it were shorter
+// than that one, each would be the first of its zygote.
+const usualRun = 300 * time.Millisecond
 
 // burst is how long after a call the next of a burst of calls comes at most.
 const burst = 10 * time.Millisecond
