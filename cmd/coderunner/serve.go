@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 	"coderunner/cache"
 	"coderunner/cache/contents"
 	"coderunner/internal/httpserve"
+	"coderunner/internal/process"
 	"coderunner/internal/server"
 	"coderunner/internal/server/queue"
 	"coderunner/internal/session"
@@ -63,6 +65,7 @@ func serve(ctx context.Context, cfg Config) error {
 	if cfg.HTTP.Addr == "" && term.IsTerminal(int(os.Stdin.Fd())) {
 		fmt.Fprintln(os.Stderr, "coderunner waits for an MCP client on stdin (coderunner --help lists the other commands)")
 	}
+	process.BeBatch()
 	log := newLogger(zap.InfoLevel)
 	defer func() { _ = log.Sync() }()
 	logState(log)
@@ -124,7 +127,20 @@ func serveStdio(ctx context.Context, cfg Config, mcp server.Config, c *cache.Cac
 	if err != nil {
 		return err
 	}
-	return srv.ServeStdio(ctx, os.Stdin, wire)
+	return srv.ServeStdio(ctx, polled(os.Stdin), wire)
+}
+
+// polled returns a pipe opened anew, for Go to poll, where that is possible, and else the file:
+// a read that blocks a thread costs two switches of threads, and the pipe itself others have, too.
+func polled(in *os.File) *os.File {
+	if info, err := in.Stat(); err != nil || info.Mode().Type() != fs.ModeNamedPipe {
+		return in
+	}
+	again, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", in.Fd()), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return in
+	}
+	return again
 }
 
 // claimStdout returns the real stdout, for the protocol alone, and makes file

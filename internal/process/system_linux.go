@@ -19,6 +19,22 @@ func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL
 // setTraced makes a process stop before its first instruction.
 func setTraced(attr *syscall.SysProcAttr, traced bool) { attr.Ptrace = traced }
 
+// BeBatch has the scheduler take this process, and what it starts from then on, for work that
+// others wait for (SCHED_BATCH): a thread of it that wakes up runs where a processor is idle or
+// when its turn comes, and interrupts nobody. A policy that the user has chosen stays.
+func BeBatch() {
+	for range 2 { // a thread may have made another meanwhile
+		threads, _ := os.ReadDir("/proc/self/task")
+		for _, t := range threads {
+			id, _ := strconv.Atoi(t.Name())
+			if how, err := unix.SchedGetAttr(id, 0); err == nil && how.Policy == unix.SCHED_NORMAL { // else it has ended
+				how.Policy = unix.SCHED_BATCH
+				_ = unix.SchedSetAttr(id, how, 0)
+			}
+		}
+	}
+}
+
 // awaitExit waits for the end of a process without reaping it. It reports whether
 // that worked.
 func awaitExit(p *os.Process) bool { return awaitEnd(p) || await(p, unix.WEXITED) }

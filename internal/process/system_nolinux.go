@@ -16,6 +16,9 @@ func dieWithParent(*syscall.SysProcAttr) {}
 // setTraced does nothing: processes are traced on Linux only.
 func setTraced(*syscall.SysProcAttr, bool) {}
 
+// BeBatch does nothing: only Linux has such a policy.
+func BeBatch() {}
+
 // awaitExit reports false: only Linux can wait without reaping in a simple way.
 func awaitExit(*os.Process) bool { return false }
 
