@@ -108,6 +108,9 @@ func (in *Instance) again() (*Instance, error) {
 		Dir: in.Dir, OwnDir: in.OwnDir, arranged: always, started: always, zygote: in.zygote,
 	}
 	if err := next.fork(); err != nil {
+		if in.home.ctx.Err() == nil {
+			in.Log.Info("Deno is started anew, not forked again", zap.Error(err))
+		}
 		return nil, err
 	}
 	if in.Variant.Warm {
