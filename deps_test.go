@@ -193,7 +193,7 @@ const imports = `
 	runners/wasi/sql: internal/machine/memfs runners runners/wasi/guest
 
 	# what serves them
-	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/project internal/repl internal/server internal/server/queue internal/session internal/stdin internal/sysmem internal/tools internal/tools/config internal/userland/shell/quote internal/worker runners runners/python/encoding
+	cmd/coderunner: cache cache/contents internal/backend internal/clients internal/compiler internal/doctor internal/fetch internal/httpserve internal/intercept internal/notebook internal/process internal/project internal/repl internal/server internal/server/queue internal/session internal/stdin internal/sysmem internal/tools internal/tools/config internal/userland/shell/quote internal/worker runners runners/python/encoding
 	cmd/release: internal/versions
 	internal/backend: cache cache/contents internal/compiler internal/fetch internal/intercept internal/netpolicy internal/sandbox internal/session internal/session/bucket internal/sysmem internal/versions internal/worker runners runners/bash runners/deno runners/host runners/python runners/python/hostdirs runners/toolbox runners/wasi runners/wasi/engine
 	internal/doctor: cache cache/contents internal/backend internal/fetch internal/sandbox internal/versions internal/worker runners runners/deno

@@ -21,7 +21,8 @@ import (
 // unknown, and then some more are evicted, so that this is seldom.
 
 const (
-	sizeName = "size" // of the file and its lock
+	sizeName  = "size"     // of the file and its lock
+	evictName = "evicting" // of the lock of who measures the cache
 
 	// evictTo is the part of the limit, in percent, that is left.
 	evictTo = 90
@@ -86,29 +87,39 @@ func (e *evictor) grow(bytes int64) {
 // addSize adds to the size that all processes share, and returns it. It is not known
 // before the first eviction, and where it cannot be written.
 func (e *evictor) addSize(bytes int64) (total int64, known bool) {
+	return e.changeSize(func(size int64, known bool) (int64, bool) { return size + bytes, known })
+}
+
+// changeSize changes the size that all processes share, if change says what it is, and returns it.
+func (e *evictor) changeSize(change func(size int64, known bool) (int64, bool)) (total int64, known bool) {
 	unlock, err := e.c.locks.take(context.Background(), sizeName)
 	if err != nil {
 		return 0, false
 	}
 	defer unlock()
-	text, err := os.ReadFile(filepath.Join(e.c.root, sizeName))
+	path := filepath.Join(e.c.root, sizeName)
+	text, err := os.ReadFile(path)
+	var was int64
 	if err == nil {
-		total, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		was, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	}
-	if err == nil && bytes != 0 {
-		total += bytes
-		err = e.setSize(total)
+	had := err == nil
+	if total, known = change(was, had); known && !(had && total == was) {
+		known = os.WriteFile(path, fmt.Appendln(nil, total), 0o600) == nil
 	}
-	return total, err == nil
-}
-
-func (e *evictor) setSize(total int64) error {
-	return os.WriteFile(filepath.Join(e.c.root, sizeName), fmt.Appendln(nil, total), 0o600)
+	return total, known
 }
 
 // evict removes entries until the cache is small enough. If it fails, the next one
-// tries again.
+// tries again. What others install meanwhile may be among what is listed, and is counted once
+// more then: too large a size is corrected by the next eviction, too small a one by none.
 func (e *evictor) evict(ctx context.Context) {
+	unlock, err := e.c.locks.take(ctx, evictName)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	before, _ := e.addSize(0)
 	list, err := e.c.List(ctx)
 	if err != nil {
 		return
@@ -130,7 +141,7 @@ func (e *evictor) evict(ctx context.Context) {
 		defer os.RemoveAll(tmp)
 		total = e.moveAway(ctx, list, total, tmp)
 	}
-	_ = e.setSize(total)
+	e.changeSize(func(size int64, _ bool) (int64, bool) { return total + max(size-before, 0), true })
 }
 
 // moveAway renames entries into the directory tmp until evictTo percent of the limit
