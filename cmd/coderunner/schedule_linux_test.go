@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,9 +17,54 @@ import (
 	"coderunner/internal/testcache"
 )
 
-// TestServeInterruptsNobody looks at how the kernel schedules a server that has answered, and
-// whether Go polls its stdin.
+// TestServeInterruptsNobody looks at how the kernel schedules a server that was started with a
+// policy and a niceness.
 func TestServeInterruptsNobody(t *testing.T) {
+	for name, how := range map[string]struct {
+		policy uint32
+		nice   int32
+		want   uint32
+	}{
+		"usual":  {unix.SCHED_NORMAL, 5, unix.SCHED_BATCH},
+		"chosen": {unix.SCHED_IDLE, 0, unix.SCHED_IDLE},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runtime.LockOSThread() // what it starts has its policy; it ends with the test
+			own := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: how.policy, Nice: how.nice}
+			if err := unix.SchedSetAttr(0, &own, 0); err != nil {
+				t.Fatal(err)
+			}
+			pid := serveAnswered(t)
+			threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+			for _, thread := range threads {
+				id, _ := strconv.Atoi(thread.Name())
+				if a, err := unix.SchedGetAttr(id, 0); err == nil && (a.Policy != how.want || a.Nice != how.nice) {
+					t.Errorf("a thread has the policy %d and the niceness %d", a.Policy, a.Nice)
+				}
+			}
+		})
+	}
+}
+
+// TestStdinPolled looks whether a server has opened its stdin anew, for Go to poll.
+func TestStdinPolled(t *testing.T) {
+	fds := fmt.Sprintf("/proc/%d/fd/", serveAnswered(t))
+	pipe, err := os.Readlink(fds + "0")
+	if err != nil || !strings.HasPrefix(pipe, "pipe:") {
+		t.Fatal(pipe, err)
+	}
+	files, _ := filepath.Glob(fds + "*")
+	for _, file := range files {
+		if to, err := os.Readlink(file); err == nil && to == pipe && file != fds+"0" {
+			return
+		}
+	}
+	t.Error("stdin is not opened anew")
+}
+
+// serveAnswered starts a server on pipes, and returns its number when it has answered. It ends
+// with the test.
+func serveAnswered(t *testing.T) (pid int) {
 	cmd := exec.Command(selfAs(t, "coderunner"), "serve")
 	cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir(), "CODE_RUNNER_OFFLINE=1")
 	in, err := cmd.StdinPipe()
@@ -26,36 +72,18 @@ func TestServeInterruptsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { in.Close(); _ = cmd.Wait() }()
+	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
 	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		t.Fatalf("%q, %v", line, err)
 	}
-	proc := fmt.Sprintf("/proc/%d/", cmd.Process.Pid)
-	threads, _ := os.ReadDir(proc + "task")
-	for _, thread := range threads {
-		id, _ := strconv.Atoi(thread.Name())
-		if a, err := unix.SchedGetAttr(id, 0); err == nil && a.Policy != unix.SCHED_BATCH {
-			t.Errorf("a thread has the policy %d", a.Policy)
-		}
-	}
-	pipe, err := os.Readlink(proc + "fd/0")
-	if err != nil || !strings.HasPrefix(pipe, "pipe:") {
-		t.Fatal(pipe, err)
-	}
-	files, _ := filepath.Glob(proc + "fd/*")
-	for _, file := range files {
-		if to, err := os.Readlink(file); err == nil && to == pipe && !strings.HasSuffix(file, "/0") {
-			return
-		}
-	}
-	t.Error("stdin is not opened anew")
+	return cmd.Process.Pid
 }
