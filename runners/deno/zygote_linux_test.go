@@ -79,7 +79,8 @@ func filtered(t *testing.T, in *deno.Instance) {
 	}
 }
 
-// TestForkedChance has forks of one process draw what no two programs may have in common.
+// TestForkedChance has forks of one process draw what no two programs may have in common. On a busy
+// machine others are started meanwhile, so that not each run is a fork of one that was there.
 func TestForkedChance(t *testing.T) {
 	r := openForked(t, 1)
 	const code = `import { randomBytes, randomUUID } from "node:crypto";
@@ -91,10 +92,17 @@ func TestForkedChance(t *testing.T) {
 			Deno.makeTempFileSync().split("/").pop(), (await crypto.subtle.exportKey("jwk", pair.privateKey)).d, ofWorker, new Map([[{}, 1]]).size && Deno.pid]`
 	drawn := map[string]bool{}
 	of := map[int]bool{}
-	for i := range 6 {
+	for i, again := 0, 0; again < 5; i++ {
+		if i == 50 {
+			t.Fatalf("of %d runs, %d were forks of processes that had run others", i, again)
+		}
 		forked(t, r)
+		before := len(of)
 		for _, pid := range zygotes(t) {
 			of[pid] = true
+		}
+		if len(of) == before {
+			again++
 		}
 		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: code})
 		if o.Result == nil {
@@ -111,9 +119,6 @@ func TestForkedChance(t *testing.T) {
 				drawn[key] = true
 			}
 		}
-	}
-	if len(of) > 3 {
-		t.Errorf("%d processes were forked for 6 runs", len(of))
 	}
 }
 
