@@ -98,13 +98,9 @@ func (e *evictor) changeSize(change func(size int64, known bool) (int64, bool)) 
 	}
 	defer unlock()
 	path := filepath.Join(e.c.root, sizeName)
-	text, err := os.ReadFile(path)
-	var was int64
-	if err == nil {
-		was, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	}
-	had := err == nil
-	if total, known = change(was, had); known && !(had && total == was) {
+	text, _ := os.ReadFile(path) // without it there is no number
+	was, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if total, known = change(was, err == nil); known && (err != nil || total != was) {
 		known = os.WriteFile(path, fmt.Appendln(nil, total), 0o600) == nil
 	}
 	return total, known
