@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -13,8 +10,6 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
-
-	"coderunner/internal/testcache"
 )
 
 // TestServeInterruptsNobody looks at how the kernel schedules a server that was started with a
@@ -34,7 +29,7 @@ func TestServeInterruptsNobody(t *testing.T) {
 			if err := unix.SchedSetAttr(0, &own, 0); err != nil {
 				t.Fatal(err)
 			}
-			pid := serveAnswered(t)
+			pid := serveWire(t, "CODE_RUNNER_OFFLINE=1").cmd.Process.Pid
 			threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 			for _, thread := range threads {
 				id, _ := strconv.Atoi(thread.Name())
@@ -48,7 +43,7 @@ func TestServeInterruptsNobody(t *testing.T) {
 
 // TestStdinPolled looks whether a server has opened its stdin anew, for Go to poll.
 func TestStdinPolled(t *testing.T) {
-	fds := fmt.Sprintf("/proc/%d/fd/", serveAnswered(t))
+	fds := fmt.Sprintf("/proc/%d/fd/", serveWire(t, "CODE_RUNNER_OFFLINE=1").cmd.Process.Pid)
 	pipe, err := os.Readlink(fds + "0")
 	if err != nil || !strings.HasPrefix(pipe, "pipe:") {
 		t.Fatal(pipe, err)
@@ -60,30 +55,4 @@ func TestStdinPolled(t *testing.T) {
 		}
 	}
 	t.Error("stdin is not opened anew")
-}
-
-// serveAnswered starts a server on pipes, and returns its number when it has answered. It ends
-// with the test.
-func serveAnswered(t *testing.T) (pid int) {
-	cmd := exec.Command(selfAs(t, "coderunner"), "serve")
-	cmd.Env = append(os.Environ(), "CODE_RUNNER_CACHE_DIR="+testcache.Dir(), "CODE_RUNNER_OFFLINE=1")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.Close(); _ = cmd.Wait() })
-	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\n"); err != nil {
-		t.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		t.Fatalf("%q, %v", line, err)
-	}
-	return cmd.Process.Pid
 }
