@@ -77,6 +77,9 @@ func Open(cfg Config) (*Backend, error) {
 			return nil, fmt.Errorf("CODE_RUNNER_ISOLATION=require: the isolation of JavaScript is %s", level)
 		}
 	}
+	if cfg.opensDeno() {
+		go deno.Prepare()
+	}
 	network, interceptor, err := openNetwork(cfg)
 	if err != nil {
 		return nil, err
@@ -105,10 +108,16 @@ func Open(cfg Config) (*Backend, error) {
 	return b, nil
 }
 
+// opensDeno reports whether there is a runner of JavaScript.
+func (c Config) opensDeno() bool {
+	only := c.Only
+	return only == "" || only != runners.Python && only != runners.Bash && !slices.Contains(runners.GuestLanguages, only) && !host.Runs(only)
+}
+
 func (b *Backend) openRunners() error {
 	only := b.cfg.Only
 	guest := slices.Contains(runners.GuestLanguages, only)
-	if only == "" || only != runners.Python && only != runners.Bash && !guest && !host.Runs(only) {
+	if b.cfg.opensDeno() {
 		if err := b.openDeno(); err != nil {
 			return err
 		}

@@ -10,24 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
-
-	"coderunner/internal/sandbox"
 )
-
-// TestAssumed has a start fail where more was assumed of the kernel than was tried.
-func TestAssumed(t *testing.T) {
-	for _, assumes := range []bool{true, false} {
-		sandbox.Assume()
-		_, err := Start(Command{Path: filepath.Join(t.TempDir(), "none"), Spec: &sandbox.Spec{}, Assumes: assumes})
-		if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, sandbox.ErrAssumed) != (assumes && runtime.GOOS == "linux") {
-			t.Errorf("assumes %v: %v", assumes, err)
-		}
-	}
-}
 
 // sh starts a shell as Deno is started.
 func sh(t *testing.T, script string) *Process {

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,9 +33,6 @@ type Command struct {
 	Files []*os.File
 	// Group requests a control group, where one is delegated to us.
 	Group bool
-	// Assumes tells that the rest depends on what the kernel can do, so the caller handles
-	// [sandbox.ErrAssumed].
-	Assumes bool
 }
 
 // cmd returns the exec.Cmd of c.
@@ -55,11 +51,7 @@ func (c Command) cmd() *exec.Cmd {
 
 // Start starts c.
 func Start(c Command) (*Process, error) {
-	p, err := start(c, sandbox.Start)
-	if errors.Is(err, sandbox.ErrAssumed) && !c.Assumes {
-		return start(c, sandbox.Start)
-	}
-	return p, err
+	return start(c, sandbox.Start)
 }
 
 // starter is [sandbox.Start].

@@ -159,7 +159,7 @@ func await(kind, id, options int) (which int, signal unix.Signal, err error) {
 
 // tryInject injects a filter into a trial start of this program. It fails where
 // tracing is forbidden. Shared is why the process cannot have a network of its own,
-// which is tried only if asked for.
+// which is tried only if asked for, and kept for the next one.
 func tryInject(flags uintptr, loopback bool) (shared, err error) {
 	err = tryStart(&syscall.SysProcAttr{}, func(pid int) error {
 		s, err := hold(pid)
@@ -171,6 +171,9 @@ func tryInject(flags uintptr, loopback bool) (shared, err error) {
 				if shared = s.settle(identify); shared == nil {
 					shared = s.disarm()
 				}
+			}
+			if shared == nil {
+				openNamespace(pid).giveBack()
 			}
 		}
 		calls, err := s.filter(program{{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW}}, flags)

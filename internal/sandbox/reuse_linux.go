@@ -56,6 +56,9 @@ func (n *namespace) passed() string {
 // giveBack keeps the namespace for another process if those that were in it, which have ended,
 // have sent nothing: then there is nothing of their sockets, which end with them.
 func (n *namespace) giveBack() {
+	if n == nil {
+		return
+	}
 	if n.before != "" && n.passed() == n.before {
 		select {
 		case spare <- n:

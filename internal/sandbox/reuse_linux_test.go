@@ -115,6 +115,39 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
+// TestTrialNamespace has a process find the namespace of the trial start.
+func TestTrialNamespace(t *testing.T) {
+	if OwnNetwork() != nil {
+		t.Skip(OwnNetwork())
+	}
+	for takeNamespace() != nil { // of other tests
+	}
+	if shared, err := tryInject(said().flags, true); shared != nil || err != nil {
+		t.Fatal(shared, err)
+	}
+	n := takeNamespace()
+	if n == nil {
+		t.Fatal("the trial has kept none")
+	}
+	var want string
+	for _, f := range n.files[:2] {
+		name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += name
+	}
+	n.giveBack()
+	for range maxSpare { // those of other tests may have come before
+		names, leave := alone(t, ":")
+		defer leave()
+		if names == want {
+			return
+		}
+	}
+	t.Errorf("no process is in %s", want)
+}
+
 // TestUsedNamespace has a namespace closed through which something has passed.
 func TestUsedNamespace(t *testing.T) {
 	traffic, err := os.Create(filepath.Join(t.TempDir(), "dev"))

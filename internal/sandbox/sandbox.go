@@ -30,10 +30,7 @@
 // delegated.
 package sandbox
 
-import (
-	"errors"
-	"strings"
-)
+import "strings"
 
 // Spec lists what a confined process may touch besides the libraries, time
 // zones and random devices that every program needs. Paths that do not exist
@@ -69,10 +66,6 @@ type Spec struct {
 	// begins, and must not wait. It is not called where the kernel cannot.
 	Supervise func(*Calls)
 }
-
-// ErrAssumed is the error of Start where [Assume] was wrong, and nothing was started. The caller
-// starts again, by what is known then.
-var ErrAssumed = errors.New("the kernel confines less than was assumed")
 
 // Level is how much of the confinement the kernel can do.
 type Level struct {

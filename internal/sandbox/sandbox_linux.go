@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,8 +36,8 @@ var said = sync.OnceValue(func() (k kernel) {
 	return k
 })
 
-// tried is said with what a trial start shows.
-var tried = sync.OnceValue(func() kernel {
+// probe is said with what a trial start shows. The network that this has made waits for a process.
+var probe = sync.OnceValue(func() kernel {
 	k := said()
 	if k.filter {
 		k.shared, k.untraced = tryInject(k.flags, true)
@@ -46,21 +45,8 @@ var tried = sync.OnceValue(func() kernel {
 	return k
 })
 
-var assumed atomic.Bool
-
-// Assume saves the trial start, of 1 ms, where one process is started: that one is the trial, with
-// all that the kernel has a name for. If not all of it works, Start returns [ErrAssumed].
-func Assume() { assumed.Store(true) }
-
-func probe() kernel {
-	if assumed.Load() {
-		return said()
-	}
-	return tried()
-}
-
 // Probe returns what the kernel can do. The first call tries it.
-func Probe() Level { return level(tried()) }
+func Probe() Level { return level(probe()) }
 
 // ABI returns Level.ABI without trying anything.
 func ABI() int { return said().abi }
@@ -104,7 +90,6 @@ func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File)
 
 // begin is Start, and StartZygote if there is a zygote.
 func begin(s Spec, zygote *Zygote, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) error {
-	assumes := assumed.Load() // then no other process follows, either
 	result, made, identified := make(chan error), make(chan int), make(chan error)
 	var own *namespace
 	if s.Loopback && !s.Network && OwnNetwork() == nil {
@@ -119,10 +104,9 @@ func begin(s Spec, zygote *Zygote, end <-chan struct{}, start func(trace bool, f
 		if err == nil {
 			zygote.serve(end)
 		}
-		switch {
-		case own != nil && err == nil:
+		if err == nil {
 			own.giveBack()
-		case own != nil:
+		} else if own != nil {
 			own.close()
 		}
 	})
@@ -130,15 +114,11 @@ func begin(s Spec, zygote *Zygote, end <-chan struct{}, start func(trace bool, f
 		select {
 		case pid := <-made:
 			err := identify(pid)
-			if err == nil && !s.Network && !assumes {
+			if err == nil && !s.Network {
 				own = openNamespace(pid) // the next process makes one
 			}
 			identified <- err
 		case err := <-result:
-			if err != nil && assumes {
-				assumed.Store(false)
-				return fmt.Errorf("%w: %w", ErrAssumed, err)
-			}
 			if zygote != nil {
 				zygote.has(own)
 			}
@@ -198,7 +178,7 @@ func confineStarted(k kernel, s Spec, zygote *Zygote, pid int, to reach, enter b
 		if err = process.unshare(ownNetwork); err == nil {
 			err = process.settle(identify)
 			to, enter = max(to, itself), true
-		} else if !assumed.Load() {
+		} else {
 			err = nil
 		}
 	}

@@ -216,21 +216,6 @@ func TestStartNothing(t *testing.T) {
 	}
 }
 
-// What was assumed is tried once it is wrong.
-func TestAssume(t *testing.T) {
-	defer assumed.Store(false)
-	for _, assume := range []bool{false, true} {
-		assumed.Store(assume)
-		err := Start(Spec{}, nil, func(bool, []*os.File) (int, error) { return 0, unix.EPERM })
-		if !errors.Is(err, unix.EPERM) || errors.Is(err, ErrAssumed) != assume {
-			t.Errorf("Start: %v, assumed: %v", err, assume)
-		}
-	}
-	if assumed.Load() {
-		t.Error("it is still assumed")
-	}
-}
-
 // A process that cannot be afterStart does not run.
 func TestSealFails(t *testing.T) {
 	if k := probe(); !k.filter || k.untraced != nil {

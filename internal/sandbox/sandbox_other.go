@@ -16,9 +16,6 @@ func Probe() Level {
 // ABI returns 0.
 func ABI() int { return 0 }
 
-// Assume does nothing.
-func Assume() {}
-
 // Start calls start.
 func Start(_ Spec, _ <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) error {
 	_, err := start(false, nil)

@@ -106,14 +106,14 @@ func New(cfg Config) (*Runner, error) {
 	r := &Runner{launcher: l, leases: process.NewLeases(l, cfg.Ahead), sessions: newSessions(), replayLimit: replayLimit}
 	r.installer = install.Installer{Tool: t, Stale: r.leases.DropPrepared}
 	r.codes = codes{r.leases}
-	if cfg.Leaving {
-		sandbox.Assume()
-	}
 	// What a start needs, while the program is read. The start reports what is wrong with it.
-	l.Background.Go(func() { _, _ = sandbox.OwnNetwork(), sandbox.Delegated() })
 	l.Background.Go(func() { _ = dirs.WriteBootstrap(process.Variant{Ready: &process.Packages{}}) })
 	return r, nil
 }
+
+// Prepare finds out, once, what the kernel has to confine programs with. The first start would wait
+// for it.
+func Prepare() { _, _ = sandbox.OwnNetwork(), sandbox.Delegated() }
 
 // Version returns the version of the Deno that a configuration names, or of the pinned one if
 // that is "".

@@ -40,9 +40,8 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// TestAssumedNetwork starts the one process of a Runner where it cannot have the network of its
-// own that was assumed.
-func TestAssumedNetwork(t *testing.T) {
+// TestNoNetworks runs a program where it cannot have a network of its own.
+func TestNoNetworks(t *testing.T) {
 	const variable = "CODERUNNER_DENO_TEST_NETWORKS"
 	if os.Getenv(variable) == "" {
 		if testing.Short() {
@@ -51,7 +50,7 @@ func TestAssumedNetwork(t *testing.T) {
 		if sandbox.OwnNetwork() != nil {
 			t.Skip("needs a user namespace")
 		}
-		cmd := exec.Command(os.Args[0], "-test.run=^TestAssumedNetwork$", "-test.v")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestNoNetworks$", "-test.v")
 		cmd.Env = append(os.Environ(), variable+"=0")
 		mine := func(id int) []syscall.SysProcIDMap { return []syscall.SysProcIDMap{{HostID: id, Size: 1}} }
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: mine(os.Getuid()), GidMappings: mine(os.Getgid())}

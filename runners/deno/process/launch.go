@@ -129,10 +129,7 @@ func (in *Instance) start(ctx context.Context) error {
 
 // boot starts the process, or its zygote, and waits until it is ready.
 func (in *Instance) boot(ctx context.Context, forks bool) (err error) {
-	if in.Process, err = in.exec(forks); errors.Is(err, sandbox.ErrAssumed) {
-		in.Process, err = in.exec(forks)
-	}
-	if err != nil {
+	if in.Process, err = in.exec(forks); err != nil {
 		return err
 	}
 	p := in.Process // what is nil below must not be for whoever cancels then
@@ -177,7 +174,7 @@ func (in *Instance) exec(forks bool) (*process.Process, error) {
 	}
 	c := process.Command{
 		Path: in.Variant.Binary, Args: in.commandLine(), Dir: in.Dir.Work(), Env: env, Spec: may, Group: may != nil,
-		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle, Assumes: true,
+		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle,
 	}
 	if !forks {
 		return process.Start(c)
