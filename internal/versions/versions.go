@@ -18,7 +18,7 @@ const (
 	BytecodeTag      = "cpython-314" // in the names of its bytecode: sys.implementation.cache_tag
 
 	// DenoVersion is the newest that all of these systems have a build of.
-	DenoVersion = "2.9.5"
+	DenoVersion = "2.9.6"
 	// DenoOldest is the oldest Deno that may be used instead.
 	DenoOldest = "2.9.0"
 )
@@ -29,26 +29,26 @@ const (
 var denoBuilds = map[string]struct{ Package, Integrity string }{
 	"linux/amd64": {
 		Package:   "@deno/linux-x64-glibc",
-		Integrity: "sha512-TDqcnoLe3jlgqYEQm7H7MK6q0JOth+o8iSZzknRODnVkJfPiNnjVn1M1Zc6vnp+ipkyb6Av1/CUlHgHtlq59Gw==",
+		Integrity: "sha512-3md4TKLCuzsLDmfOoC5KN7NAZaxSVkMgm64vg6foD00JBADCpYS2/5QqXfzgnP5ZQz3iLP9vBQJtEgc116OAoQ==",
 	},
 	"linux/arm64": {
 		Package:   "@deno/linux-arm64-glibc",
-		Integrity: "sha512-IuYjsz9PGl7CJcNXMuN27KNDB8Q40brK3SG3l+TXMDVW61ZKwcn0fQHBHnXFiiygEwI8by/fKnASEluhZB1atw==",
+		Integrity: "sha512-poqhoH9B3nYloigEMPT5t8HY+wBeiuea1An5Q7fqgJzP0SYmWsoS/oUnWO/pEiA4ofzIBy1Elt/in58xKtxEoQ==",
 	},
 	"darwin/amd64": {
 		Package:   "@deno/darwin-x64",
-		Integrity: "sha512-gbdlxWZuAZFiJiZtTT00Mv/aC7f/31+pyqJGQKlZr5X33WeTo5B0GG+efcX3P1UZceRKHuPEAQ1B/M2oRt8r9Q==",
+		Integrity: "sha512-tPi3CWPRdjW1MaWlvWjORE7Ass5SADdWdj1BF1Q1PEdzi+5u/mC5YhmZzniMiPr81PpaFeqjXaLAsfb8lFsZ0Q==",
 	},
 	"darwin/arm64": {
 		Package:   "@deno/darwin-arm64",
-		Integrity: "sha512-SX98qSdBT1lw9x6NwGwx2xIayl1kRimdRnFohYlJ6nt3mLKzTKHHKQwQs5D2pEY7mbUGGbYe9brM2kfN75pPkg==",
+		Integrity: "sha512-V8uO1Aolrl/yvdMb5lOtgtigs8YuZBjrOrgviVMiYkQ0swymFfzkae1wZak4Xi24t7vf7d/eiMb/7ryjjVm+tg==",
 	},
 	"windows/amd64": {
 		Package:   "@deno/win32-x64",
-		Integrity: "sha512-LkcERsH0olOgevg9L9eootSr1U8ydyfnX1bS3mFqU+lGBeTYtlec5b/QF473WUOGVgPlWECrkxi4As5kEaFOzg==",
+		Integrity: "sha512-qRGnmVz/Ea6UWPht/S3xFRK17UZ/ls38DSVfgGB17fpASLxPkksqzWUI/BzL9YYoOknYzfc94mySGyInZu/JXw==",
 	},
 	"windows/arm64": {
 		Package:   "@deno/win32-arm64",
-		Integrity: "sha512-tTPrE/4SX7uaC8nJW47iNnibtjzk1y4zoiYjBBHE34vdkbb6LHopqH68BxyT61HZdfqXzOTEYjDVHhtmVZFy+w==",
+		Integrity: "sha512-iHSHs89g2Uy6k0bGHmXkgzTIW8WXImYPpvqRRO/zNsK1/N79PcjvAth1TuQatuIALcLdocstPs/PAYtndbfr0A==",
 	},
 }

@@ -80,6 +80,7 @@ func TestHostGranted(t *testing.T) {
 	}
 	for flags, want := range map[string]string{
 		"--allow-sys": name, "--allow-sys=hostname": name, "--allow-sys=cpus": "localhost", "--allow-sys --deny-sys=hostname": "localhost",
+		"--allow-sys=umask,hostname": name, "--allow-sys=hostname --deny-sys": "localhost", "--allow-sys=hostname,cpus --deny-sys=umask": name,
 	} {
 		r := open(t, flags, nil)
 		if o := run(t, r, runners.Request{Code: "Deno.hostname()"}); o.Result == nil || o.Result.Text != fmt.Sprintf("%q", want) {

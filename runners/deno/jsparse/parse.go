@@ -142,6 +142,7 @@ func parse(source string, o Options, tags bool) *Program {
 	if a.first.start >= 0 {
 		p.begins = a.first.start
 	}
+	p.Requires = a.commonJS.uses("require")
 	p.Legacy = p.Legacy || p.Decorated && !p.Standard && len(Scan(source).find(legacySignature...)) > 0
 	if p.Tags {
 		a.pragmas()

@@ -48,7 +48,7 @@ type Program struct {
 	Workers   bool   // it names Worker
 	Late      bool   // it names what Deno loads when something first uses it, such as process and timers
 	Own       bool   // it may look for its own file: others do without one, since V8 gets their text
-	Requires  bool   // it uses require, which its module has to have
+	Requires  bool   // it uses require, which Node's scripts have
 	Tags      bool   // it has tags (JSX)
 	TagSource string // the package whose functions its pragma names for tags, or ""
 	Classic   bool   // a pragma names a function for tags instead

@@ -186,7 +186,7 @@ func (a *analysis) body() int {
 // whether it returns its value itself.
 func (a *analysis) script(returned bool) {
 	a.p.Script = true
-	if a.p.Requires = a.commonJS.uses("require"); a.p.Requires {
+	if a.p.Requires {
 		a.insert(a.body(), ";"+resolver(a.p.Imports)+`(require("module"),__coderunner_meta__);`)
 	}
 	if cut := 0; returned || a.last.start >= 0 && a.isExpression(a.last) {

@@ -19,19 +19,18 @@ func (in *Instance) withoutCache(p runners.Policy) runners.Policy {
 
 // commandLine returns the arguments for Deno.
 func (in *Instance) commandLine() []string {
-	v, f, policy := in.Variant, in.Dir, in.policy()
+	v, f, policy := in.Variant, in.Dir, in.allowed()
 	args := []string{"run", "--quiet", "--cached-only", "--no-prompt", "--unstable-sloppy-imports", "--unstable-detect-cjs", "--unstable-kv", "--unstable-cron", "--unstable-unsafe-proto", heapFlag(v.Memory)}
 	read := []string{f.Work(), f.Temp(), f.Tools(), f.Answers(), f.Written()}
 	if v.Session {
 		read = append(read, f.orders(), in.compiled())
-		policy = withInspector(policy)
 	}
 	hosts := itself
 	if !in.ownNetwork() || v.Asks {
 		hosts = nameServers(policy)
 	}
 	var imports []string
-	if v.Ready.Config {
+	if v.Ready.Config || namesSys(policy) {
 		args = append(args, "--config="+filepath.Join(f.Path, ConfigName))
 	} else {
 		args = append(args, "--no-config")

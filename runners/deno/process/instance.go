@@ -78,6 +78,14 @@ func (in *Instance) policy() runners.Policy {
 	return p
 }
 
+// allowed returns what Deno allows the process until it is ready.
+func (in *Instance) allowed() runners.Policy {
+	if in.Variant.Session {
+		return withInspector(in.policy())
+	}
+	return in.policy()
+}
+
 // Launcher starts processes.
 type Launcher struct {
 	*Tool

@@ -37,18 +37,8 @@ func (in *Instance) kept() bool {
 func (in *Instance) arrange() error {
 	ready := in.Variant.Ready
 	in.cold = ready.NPM
-	for name, wanted := range map[string]bool{MapName: ready.MapsFiles, ConfigName: ready.Config} {
-		if !wanted {
-			continue
-		}
-		// The addresses in it are relative to its own path.
-		text, err := os.ReadFile(filepath.Join(ready.Dir, name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(in.Dir.Path, name), text, 0o600)
-		}
-		if err != nil {
-			return fmt.Errorf("copy the prepared %s: %w", name, err)
-		}
+	if err := in.configureDeno(); err != nil {
+		return err
 	}
 	if err := in.Dir.link(in.DenoDir, ready.Dir != "" || in.Variant.Session || !in.guarded()); err != nil {
 		// Some systems restrict symbolic links. Deno then writes to its cache, where
@@ -69,6 +59,30 @@ func (in *Instance) arrange() error {
 		return fmt.Errorf("copy Deno's databases: %w", err)
 	}
 	in.coded = true
+	return nil
+}
+
+// configureDeno writes what Deno's flags name, as far as it depends on the run.
+func (in *Instance) configureDeno() (err error) {
+	ready, policy := in.Variant.Ready, in.allowed()
+	for name, prepared := range map[string]bool{MapName: ready.MapsFiles, ConfigName: ready.Config} {
+		text, sys := []byte("{}"), name == ConfigName && namesSys(policy)
+		if !prepared && !sys {
+			continue
+		}
+		if prepared { // the addresses in it are relative to its own path
+			text, err = os.ReadFile(filepath.Join(ready.Dir, name))
+		}
+		if err == nil && sys {
+			text, err = withSys(text, policy)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(in.Dir.Path, name), text, 0o600)
+		}
+		if err != nil {
+			return fmt.Errorf("write %s for Deno: %w", name, err)
+		}
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"encoding/json"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -39,6 +40,7 @@ func flag(name string, g runners.Grant) (flags []string) {
 // would also deny what the run needs.
 func permissionFlags(p runners.Policy, read, write, hosts, imports []string) []string {
 	var flags []string
+	named := namesSys(p)
 	add := func(kind string, allow, deny runners.Grant, needed []string) {
 		if deny.All {
 			allow, deny = runners.Grant{}, runners.Grant{}
@@ -61,7 +63,11 @@ func permissionFlags(p runners.Policy, read, write, hosts, imports []string) []s
 	add("net", p.Net, p.DenyNet, hosts)
 	add("env", runners.Grant{All: true}, p.DenyEnv, nil) // it is a clean one, see runEnv
 	add("run", p.Run, p.DenyRun, nil)
-	add("sys", p.Sys, p.DenySys, nil)
+	if named {
+		flags = append(flags, "--permission-set") // of withSys
+	} else {
+		add("sys", p.Sys, p.DenySys, nil)
+	}
 	add("ffi", p.FFI, p.DenyFFI, nil)
 	ignore := p.IgnoreRead
 	if !p.All && !p.Read.Any() && !ignore.Any() {
@@ -106,6 +112,26 @@ func withInspector(p runners.Policy) runners.Policy {
 		p.Sys.List = append(slices.Clip(p.Sys.List), inspector)
 	}
 	return p
+}
+
+// namesSys reports whether a policy names kinds of --allow-sys. Deno's command line does not know
+// all of them, such as inspector and umask, since 2.9.6; its configuration does.
+func namesSys(p runners.Policy) bool {
+	return !p.All && !p.DenySys.All && len(p.Sys.List)+len(p.DenySys.List) > 0
+}
+
+// withSys returns a configuration of Deno with the kinds that a policy names.
+func withSys(config []byte, p runners.Policy) ([]byte, error) {
+	all := map[string]any{}
+	if err := json.Unmarshal(config, &all); err != nil {
+		return nil, err
+	}
+	sys := map[string]any{"allow": append([]string{}, p.Sys.List...), "deny": append([]string{}, p.DenySys.List...)}
+	if p.Sys.All {
+		sys["allow"] = true
+	}
+	all["permissions"] = map[string]any{"default": map[string]any{"sys": sys}}
+	return json.Marshal(all)
 }
 
 // sysKinds returns the kinds of --allow-sys that the bootstrap knows and the policy

@@ -37,6 +37,7 @@ const patches = {
     mendRequests(http);
   },
   https: (https) => mendServers(https, false),
+  module: lookPast,
   net({ Socket, Server }) {
     siteStreams(Socket.prototype, Socket.prototype, "connect");
     if (!place.net) explainSockets({ Socket });
@@ -71,6 +72,29 @@ async function patchModules(names) {
     if (!patches[name]) continue;
     const require = (await nodeModule()).createRequire(self);
     patches[name](require(name), require);
+  }
+}
+
+// lookPast has require() look past directories that are not shown to the program: Deno 2.9.6 ends
+// the search at the first with the error NotFound.
+function lookPast(modules) {
+  const find = modules._findPath;
+  here.answer(modules, "_findPath", function (name, dirs, ...rest) {
+    try {
+      return find.call(this, name, dirs, ...rest);
+    } catch (thrown) {
+      if (!(thrown instanceof Deno.errors.NotFound)) throw thrown;
+    }
+    return find.call(this, name, dirs.filter(exists), ...rest);
+  });
+}
+
+function exists(name) {
+  try {
+    Deno.lstatSync(name);
+    return true;
+  } catch {
+    return false;
   }
 }
 
