@@ -83,7 +83,7 @@ func unstable(name string) bool {
 		strings.HasPrefix(name, "deno/") && strings.Contains(name, "_cache_v")
 }
 
-var inDenoDir = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+)/deno/(r[0-9]+/|coderunner-deno-[0-9]+-[0-9]+$)(.*)`)
+var inDenoDir = regexp.MustCompile(`^(coderunner-deno-[0-9]+-[0-9]+)/d([0-9]+)/(.*)`)
 
 // inOwnDir matches the trusted main modules.
 var inOwnDir = regexp.MustCompile(`^coderunner-deno-[0-9]+-[0-9]+/bootstrap(-[a-z]+)*\.(js|txt)$`)
@@ -110,12 +110,11 @@ func (s *server) ownLink(name string) bool {
 	switch {
 	case err != nil:
 		return m[3] == "location_data"
-	case target == ".": // they stand for a part of the path to compiled TypeScript
-		return m[3] == "gen" || m[2] == m[1]
-	case target == filepath.Join(base, "deno"):
-		return m[3] == filepath.Join("file", s.temp)
+	case target == ".": // it stands for a part of the path to compiled TypeScript
+		parts := strings.Split(filepath.Join("gen/file", base, "r"+m[2]), "/")
+		return slices.Contains(parts, m[3])
 	}
-	return strings.HasPrefix(target, filepath.Join(s.cache, "deno")+"/") || strings.HasPrefix(target, filepath.Join(base, m[2])+"/")
+	return strings.HasPrefix(target, filepath.Join(s.cache, "deno")+"/") || strings.HasPrefix(target, filepath.Join(base, "r"+m[2])+"/")
 }
 
 // tree lists the files under a directory.

@@ -148,3 +148,36 @@ func TestStrangeDir(t *testing.T) {
 		}
 	}
 }
+
+// TestTempDirNames has temporary directories whose names are those in a DENO_DIR, and others
+// that Deno writes down in its own way: there is a place for compiled TypeScript.
+func TestTempDirNames(t *testing.T) {
+	address, runner := modules(t, map[string]string{"/a.js": "export const a = 1;"})
+	runner(0) // what all tests share is made elsewhere
+	for _, name := range []string{"work/npm/x", "file/gen/d0/r0", "https/remote", "a b", "c:d", strings.Repeat("d/", 40)} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("TMPDIR", dir)
+		r := runner(1)
+		for _, code := range []string{"const a: number = 1; ", "import { a } from '" + address + "/a.js'; "} {
+			code += "import { b } from './sub/b.ts'; const { c } = require('./c.ts');\n[a, b, c]"
+			for range 2 {
+				o := run(t, r, runners.Request{Code: code, Files: []runners.File{
+					{Path: "sub/b.ts", Data: []byte("export const b: number = 2;")},
+					{Path: "c.ts", Data: []byte("export const c: number = 3;")},
+				}})
+				if o.Result == nil || o.Result.Text != "[ 1, 2, 3 ]" {
+					t.Errorf("%s: %s %+v\n%s", name, o.Status, o.Error, o.Stderr)
+				}
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, _ := os.ReadDir(dir); len(left) != 0 {
+			t.Errorf("%s: %v is left", name, left)
+		}
+	}
+}

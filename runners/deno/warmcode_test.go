@@ -306,11 +306,10 @@ func TestCodeKey(t *testing.T) {
 func TestWithoutLinks(t *testing.T) {
 	address, runner := modules(t, map[string]string{"/a.js": "export const a = 1;"})
 	r := runner(1)
-	if err := os.RemoveAll(r.RunDirs.Private()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(r.RunDirs.Private(), nil, 0o600); err != nil {
-		t.Fatal(err)
+	for i := range 9 {
+		if err := os.WriteFile(filepath.Join(r.RunDirs.Path, fmt.Sprint("d", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for range 3 {
 		for _, code := range []string{"const n: number = 1; n", "import { a } from '" + address + "/a.js'; a"} {

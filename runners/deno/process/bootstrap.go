@@ -133,8 +133,7 @@ func (f *runDirs) WriteBootstrap(v Variant) error {
 }
 
 // scripts returns the paths of what every process runs.
-func (f *runDirs) scripts() []string {
-	all := []string{f.Private()}
+func (f *runDirs) scripts() (all []string) {
 	for _, name := range []string{aloneName, packagesName, sessionName} {
 		main, text := f.bootstrap(name)
 		all = append(all, main, text)

@@ -8,11 +8,11 @@ import (
 	"coderunner/runners"
 )
 
-// withoutCache returns p without write access to the cache and to our scripts,
+// withoutCache returns p without write access to the caches and to our scripts,
 // which other processes run.
 func (in *Instance) withoutCache(p runners.Policy) runners.Policy {
 	if p.Write.Any() && !p.DenyWrite.All {
-		p.DenyWrite.List = slices.Concat(p.DenyWrite.List, []string{in.Config.Cache.Root()}, in.RunDirs.scripts())
+		p.DenyWrite.List = slices.Concat(p.DenyWrite.List, []string{in.Config.Cache.Root(), in.Dir.denoDir()}, in.RunDirs.scripts())
 	}
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"coderunner/internal/procdir"
@@ -16,20 +17,25 @@ import (
 // writes nothing there. Its own DENO_DIR has links to what it may read, and into
 // the run's directory for what it may write:
 //
-//	<base>/deno/<name of base>      ──> .
-//	<base>/deno/r0/                 the process can only read it
-//	├── gen                         ──> .
+//	<base>/d0/                      the process can only read it
+//	├── gen, file, tmp, …, r0       ──> .
+//	├── work, location_data         ──> <base>/r0/gen
 //	├── npm, remote, https          ──> the same in Deno's cache, the last in its gen
-//	├── file/<parent of base>       ──> <base>/deno
-//	├── work                        ──> <base>/r0/gen
-//	├── location_data               ──> <base>/r0/gen
 //	└── v8_code_cache_v2, …         ──> <base>/r0/code/v8_code_cache_v2, …
 //
-// So gen/file/<base>/r0/work, where Deno puts compiled TypeScript, is <base>/r0/gen. Each directory
-// on that path would be one to make and to remove, which takes up to 1 ms on a disk.
+// The first are the parts of gen/file/<base>/r0, so gen/file/<base>/r0/work, where Deno puts
+// compiled TypeScript, is <base>/r0/gen. Each directory on that path would be one to make and
+// to remove, which takes up to 1 ms on a disk. Where a part is one of the other names, or there
+// are too many, they are directories.
 
 // fetched are the directories that the trusted phase fills.
 var fetched = []string{"npm", "remote", filepath.Join("gen", "https"), filepath.Join("gen", "http")}
+
+// taken are the names in a DENO_DIR that lead elsewhere.
+var taken = append([]string{"npm", "remote", "https", "http", "work", storageName}, codecache.Names...)
+
+// maxParts bounds how many links a path leads through: Linux follows 40, other systems 32.
+const maxParts = 24
 
 // link makes the run's DENO_DIR, of links into the shared one if the run has packages. What else
 // Deno would write there is refused, and not missed, but for compiled TypeScript: see linkGen.
@@ -37,28 +43,30 @@ func (f *RunDir) link(shared string, packages bool) error {
 	if f.linked && (f.packages || !packages) {
 		return nil
 	}
-	dir := f.denoDir()
-	links := map[string]string{filepath.Join(dir, storageName): f.gen()} // emptied after each run
+	if err := errors.Join(f.unlink(), os.Mkdir(f.denoDir(), 0o700)); err != nil {
+		return err
+	}
+	f.linked, f.packages = true, packages
+	err := f.symlink(".", "gen")
 	if packages {
 		for _, name := range fetched {
-			links[filepath.Join(dir, name)] = filepath.Join(shared, name)
+			err = errors.Join(err, f.symlink(filepath.Join(shared, name), name))
 		}
 		for _, name := range codecache.Names {
-			links[filepath.Join(dir, name)] = filepath.Join(f.Code(), name)
+			err = errors.Join(err, f.symlink(filepath.Join(f.Code(), name), name))
 		}
 	}
-	f.linked, f.packages = false, packages
-	err := procdir.RemoveAll(dir)
-	if err == nil {
-		err = os.Mkdir(dir, 0o700)
+	if err != nil {
+		err = errors.Join(err, f.unlink())
 	}
-	if err == nil {
-		err = os.Symlink(".", filepath.Join(dir, "gen"))
-	}
-	for name, target := range links {
-		if err == nil {
-			err = os.Symlink(target, name)
-		}
+	return err
+}
+
+// unlink removes the run's DENO_DIR, if link made one.
+func (f *RunDir) unlink() (err error) {
+	if f.linked {
+		err = procdir.RemoveAll(f.denoDir())
+		f.linked = err != nil
 	}
 	return err
 }
@@ -66,23 +74,34 @@ func (f *RunDir) link(shared string, packages bool) error {
 // linkGen completes what link made, before there is a program. Without a place for its compiled
 // TypeScript Deno tries ten times to write it, for 100 ms, and panics where require() has to
 // compile it again.
-func (f *RunDir) linkGen() error {
-	if f.linked {
-		return nil
+func (f *RunDir) linkGen() (err error) {
+	path := genIn("", f.Path)
+	parts := strings.Split(path, string(filepath.Separator))
+	isTaken := func(name string) bool { return slices.Contains(taken, strings.ToLower(name)) }
+	if len(parts) > maxParts || slices.ContainsFunc(parts, isTaken) {
+		err = os.MkdirAll(filepath.Join(f.denoDir(), path), 0o700)
+	} else {
+		err = f.symlink(".", parts...)
 	}
-	private, parent := f.of.Private(), genIn(f.denoDir(), filepath.Dir(f.of.Path))
-	err := os.Symlink(".", filepath.Join(private, filepath.Base(f.of.Path)))
-	if err == nil || errors.Is(err, fs.ErrExist) { // made for another run
-		err = os.MkdirAll(filepath.Dir(parent), 0o700)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Symlink(private, parent)
+	return f.symlink(f.gen(), storageName, genIn("", f.Work())) // emptied after each run
+}
+
+// symlink makes links in the run's DENO_DIR, unless they are there. Where a link can have several
+// names they are one inode, since to make another takes up to 0.2 ms.
+func (f *RunDir) symlink(target string, names ...string) error {
+	for i, name := range names {
+		name = filepath.Join(f.denoDir(), name)
+		if i > 0 && os.Link(filepath.Join(f.denoDir(), names[0]), name) == nil {
+			continue
+		}
+		if err := os.Symlink(target, name); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
 	}
-	if err == nil {
-		err = os.Symlink(f.gen(), filepath.Join(f.denoDir(), filepath.Base(f.Work())))
-	}
-	f.linked = err == nil
-	return err
+	return nil
 }
 
 // storageName is where Deno keeps localStorage and the Cache API's data.
@@ -101,9 +120,10 @@ func closeStorage(dir string) error {
 	return os.WriteFile(name, []byte("A file, so that programs cannot keep anything in a directory of this name.\n"), 0o400)
 }
 
-// genIn returns where a DENO_DIR has the compiled TypeScript of a directory.
+// genIn returns where a DENO_DIR has the compiled TypeScript of a directory, whose path there
+// is without the colon of a volume.
 func genIn(denoDir, dir string) string {
-	return filepath.Join(denoDir, "gen", "file", strings.ReplaceAll(dir, ":", "")) // of a volume
+	return filepath.Join(denoDir, "gen", "file", strings.Replace(dir, ":", "", len(filepath.VolumeName(dir))))
 }
 
 // GenDir returns genIn for the shared DENO_DIR.

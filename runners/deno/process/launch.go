@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"coderunner/internal/procdir"
 	"coderunner/internal/process"
 	"coderunner/internal/sandbox"
 	"coderunner/internal/trace"
@@ -283,8 +282,7 @@ func (in *Instance) Clear() {
 	}
 	keep := in.kept()
 	if !in.guarded() {
-		in.Dir.linked = false
-		_ = procdir.RemoveAll(in.Dir.denoDir()) // the next run tries again
+		_ = in.Dir.unlink() // the next run tries again
 	}
 	if in.OwnDir == in.DenoDir {
 		// Deno keeps compiled TypeScript by the file's path, and that of modules

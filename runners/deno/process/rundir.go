@@ -27,7 +27,7 @@ const BasePrefix = "coderunner-deno-"
 //
 //	<base>/          see internal/procdir
 //	├── bootstrap.js, bootstrap.txt, bootstrap-….js, bootstrap-….txt
-//	├── deno/        ours alone: see denodir.go
+//	├── d0/          the DENO_DIR of r0: see denodir.go
 //	└── r0/          one run
 //	    ├── work/    the working directory: the program and its files
 //	    ├── tmp/     TMPDIR
@@ -61,24 +61,15 @@ func OpenRunDirs(root []byte) (*runDirs, error) {
 		return nil, err
 	}
 	f := &runDirs{Path: dir.Path(), dir: dir}
-	err = os.Mkdir(f.Private(), 0o700)
-	if err == nil && root != nil {
-		err = os.WriteFile(f.root(), root, 0o600)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("fill the directory for runs: %w", err), f.Close())
+	if root != nil {
+		if err := os.WriteFile(f.root(), root, 0o600); err != nil {
+			return nil, errors.Join(fmt.Errorf("fill the directory for runs: %w", err), f.Close())
+		}
 	}
 	return f, nil
 }
 
-// The names in the base directory.
-const (
-	ownName  = "deno"
-	rootName = "root.pem"
-)
-
-func (f *runDirs) Private() string { return filepath.Join(f.Path, ownName) }
-func (f *runDirs) root() string    { return filepath.Join(f.Path, rootName) }
+func (f *runDirs) root() string { return filepath.Join(f.Path, "root.pem") }
 
 func (f *runDirs) Close() error {
 	if err := f.dir.Remove(); err != nil {
@@ -93,7 +84,7 @@ type RunDir struct {
 	Path string        // base/rN
 	made []fs.FileInfo // of dirs when they were made, nil before; nil if there are none
 
-	linked   bool           // denoDir is as link made it
+	linked   bool           // there is a denoDir
 	packages bool           // and has links to packages
 	Placed   project.Placed // in work
 }
@@ -111,7 +102,7 @@ func (f *RunDir) stdin() string   { return filepath.Join(f.Path, "stdin") }
 func (f *RunDir) audit() string   { return filepath.Join(f.Path, "audit") }
 
 // denoDir returns the run's DENO_DIR, which is outside its directory.
-func (f *RunDir) denoDir() string { return filepath.Join(f.of.Private(), filepath.Base(f.Path)) }
+func (f *RunDir) denoDir() string { return filepath.Join(f.of.Path, "d"+filepath.Base(f.Path)[1:]) }
 
 // ToolsName is the name of Tools in the directory.
 const ToolsName = "tools"
