@@ -106,8 +106,7 @@ func New(cfg Config) (*Runner, error) {
 	r := &Runner{launcher: l, leases: process.NewLeases(l, cfg.Ahead), sessions: newSessions(), replayLimit: replayLimit}
 	r.installer = install.Installer{Tool: t, Stale: r.leases.DropPrepared}
 	r.codes = codes{r.leases}
-	// What a start needs, while the program is read. The start reports what is wrong with it.
-	l.Background.Go(func() { _ = dirs.WriteBootstrap(process.Variant{Ready: &process.Packages{}}) })
+	l.Background.Go(l.LookAhead) // while the program is read
 	return r, nil
 }
 

@@ -27,7 +27,9 @@ import (
 //
 // Use decides which sets get databases: in a server the first run of a set has
 // them made in the background; other processes may end too early, so there the
-// second run does.
+// second run does. The set without packages has them made by its first run: they
+// have the code of the bootstrap and of Deno's modules of Node, for processes that
+// are started and not forked.
 
 // makeLimit bounds the loading of a set's packages, and so the wait in Close.
 const makeLimit = 15 * time.Second
@@ -39,7 +41,11 @@ type codes struct{ *process.Leases }
 // make its databases. Again reports whether its packages were prepared before.
 func (c *codes) used(v process.Variant, d deps.Dependencies, again bool) {
 	key := c.CodeKey(v)
-	if key == "" || len(d.Targets) == 0 || !again && c.Config.Ahead <= 0 {
+	wanted := len(d.Targets) > 0 && (again || c.Config.Ahead > 0)
+	if !v.Packaged() {
+		wanted = !c.CanFork(v) && c.CanPlace(v)
+	}
+	if key == "" || !wanted {
 		return
 	}
 	making := v
@@ -65,11 +71,27 @@ func (c *codes) suspect(v process.Variant, d deps.Dependencies) {
 	}, func() { c.DropVariant(v) }) // idle processes have them, too
 }
 
+// nodeLoader loads of Node what programs import, and what Deno loads when something first uses it.
+const nodeLoader = `import "node:assert"; import "node:async_hooks"; import "node:buffer"; import "node:child_process"; import "node:crypto"; import "node:events";
+import "node:fs"; import "node:fs/promises"; import "node:http"; import "node:https"; import "node:module"; import "node:net"; import "node:os"; import "node:path";
+import "node:perf_hooks"; import "node:process"; import "node:querystring"; import "node:readline"; import "node:stream"; import "node:stream/promises";
+import "node:string_decoder"; import "node:test"; import "node:timers"; import "node:timers/promises"; import "node:tls"; import "node:url"; import "node:util";
+import "node:worker_threads"; import "node:zlib";
+console.log({}, process.pid);
+await new Promise((ok) => setTimeout(ok));
+await (await fetch("data:,")).text();
+await crypto.subtle.digest("SHA-256", new Uint8Array(1));
+structuredClone({});
+`
+
 // load runs a program that loads packages. The caller calls leave on the instance, if it
 // is not nil.
 func (c *codes) load(ctx context.Context, v process.Variant, d deps.Dependencies) (*process.Instance, *ending.Ending, error) {
 	const main = "main.js"
 	loader := d.Loader()
+	if !v.Packaged() {
+		loader = nodeLoader
+	}
 	in := c.Launch(ctx, v)
 	if err := in.Await(ctx, func(dir *process.RunDir) error { return dir.Write(main, loader, nil) }); err != nil {
 		in.Discard()
@@ -105,7 +127,10 @@ func (c *codes) make(ctx context.Context, v process.Variant, d deps.Dependencies
 	if err := c.seal(ctx, v.Binary, in.Dir); err != nil {
 		return fmt.Errorf("finish Deno's databases: %w", err)
 	}
-	return codecache.Collect(in.Dir.Path, filepath.Base(in.Dir.Code()), dir)
+	if err := codecache.Collect(in.Dir.Path, filepath.Base(in.Dir.Code()), dir, v.Databases()); err != nil || v.Packaged() {
+		return err
+	}
+	return process.WriteBootstrap(dir, v)
 }
 
 // seal merges the write-ahead log of each database into its file. It runs in a new

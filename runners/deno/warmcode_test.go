@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"coderunner/cache"
+	"coderunner/internal/sandbox"
 	"coderunner/runners"
 	"coderunner/runners/deno/codecache"
 	"coderunner/runners/deno/process"
@@ -113,12 +114,12 @@ func rows(t *testing.T, dir string) map[string]int {
 
 // TestCode follows the databases of a set from its first program on: a server
 // has them made after the first, another process after the second. Later ones
-// have what is in them, and leave it as it is.
+// have what is in them, and leave it as it is: who may write everywhere has a copy.
 func TestCode(t *testing.T) {
 	req := runners.Request{Code: "import { z } from 'zod@3';\nz.string().parse('x')"}
 	for name, ahead := range map[string]int{"server": 1, "process": 0} {
 		root := t.TempDir()
-		r := open(t, "", func(c *process.Config) {
+		r := open(t, "--allow-write", func(c *process.Config) {
 			var err error
 			if c.Cache, err = cache.Open(root); err != nil {
 				t.Fatal(err)
@@ -169,6 +170,56 @@ func TestCode(t *testing.T) {
 			t.Errorf("%s: a program has changed what others read:\n%s", name, diff)
 		}
 		in.Leave()
+		r.settle()
+	}
+}
+
+// TestCodeInPlace has a process that can only read databases have those of the cache open, which
+// it has not if Deno would write there: of packages, and of programs without packages.
+func TestCodeInPlace(t *testing.T) {
+	if sandbox.ABI() == 0 {
+		t.Skip("needs Landlock")
+	}
+	root := t.TempDir()
+	for code, want := range map[string]string{
+		"import { z } from 'zod@3';\nz.string().parse('x')": "/zod/",
+		"'alone'": "ext:deno_node/fs.ts",
+	} {
+		r := open(t, "", func(c *process.Config) {
+			var err error
+			if c.Cache, err = cache.Open(root); err != nil {
+				t.Fatal(err)
+			}
+		})
+		req := runners.Request{Code: code}
+		for range 2 {
+			run(t, r, req)
+			r.settle()
+		}
+		_, v := variantOf(t, r, req)
+		master := r.Databases(v)
+		var names []string
+		for name := range rows(t, master) {
+			names = append(names, name)
+		}
+		if all := strings.Join(names, "\n"); !strings.Contains(all, "file:///coderunner/bootstrap") || !strings.Contains(all, want) {
+			t.Errorf("%s: the database has %q, without %s", code, names, want)
+		}
+		in := r.Launch(t.Context(), v)
+		if err := in.Await(t.Context(), func(*process.RunDir) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		open := 0
+		links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", in.Process.Pid()))
+		for _, link := range links {
+			if name, _ := os.Readlink(link); strings.HasPrefix(name, filepath.Join(master, codecache.Names[0])) {
+				open++
+			}
+		}
+		if err != nil || open < 2 {
+			t.Errorf("%s: %d of the files of %s are open, %v", code, open, master, err)
+		}
+		in.Discard()
 		r.settle()
 	}
 }
@@ -293,8 +344,10 @@ func TestCodeKey(t *testing.T) {
 	add("another limit", r, process.Variant{Memory: 128 << 20, Ready: v.Ready})
 	add("another Deno", of("2", "/a"), v)
 	add("another cache", of("1", "/b"), v)
-	if key := r.CodeKey(process.Variant{Memory: v.Memory, Ready: &process.Packages{}}); key != "" {
-		t.Errorf("without packages: %q", key)
+	add("no packages", r, process.Variant{Memory: v.Memory, Ready: &process.Packages{}})
+	add("a configuration", r, process.Variant{Memory: v.Memory, Ready: &process.Packages{Dir: "/prepared"}})
+	if key := r.CodeKey(process.Variant{Memory: v.Memory, Ready: &process.Packages{}, Session: true}); key != "" {
+		t.Errorf("of a session without packages: %q", key)
 	}
 	if a, b := r.CodeKey(v), r.CodeKey(process.Variant{Binary: "/deno", Memory: v.Memory, Ready: &process.Packages{NPM: true, Set: "x", Dir: "/elsewhere"}}); a != b {
 		t.Errorf("the same set has the keys %s and %s", a, b)

@@ -1,9 +1,9 @@
 // Package codecache keeps Deno's databases of what it derives from packages, so
 // that they load faster: V8's code, and the imports and exports of modules.
 //
-// A program could poison databases that others load. So each program gets a copy,
-// and each set of packages has its own databases, made by a process that loads
-// the packages and runs no program. The caller makes them and defines the sets.
+// A program could poison databases that others load. So the kernel lets it only read them or,
+// where it cannot, it gets a copy, and each set of packages has its own databases, made by a
+// process that loads the packages and runs no program. The caller makes them and defines the sets.
 package codecache
 
 import (
@@ -179,16 +179,16 @@ func Copy(from, to string) error {
 	return nil
 }
 
-// Collect copies the databases in a directory below root, which an untrusted
+// Collect copies databases in a directory below root, which an untrusted
 // process wrote, into the directory to. It follows no link out of root.
-func Collect(root, dir, to string) error {
+func Collect(root, dir, to string, names []string) error {
 	in, err := os.OpenRoot(root)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	left, some := int64(maxSize), false
-	for _, name := range Names {
+	for _, name := range names {
 		from := filepath.Join(dir, name)
 		info, err := in.Lstat(from)
 		if errors.Is(err, os.ErrNotExist) {
@@ -204,8 +204,11 @@ func Collect(root, dir, to string) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(to, name), b, 0o600); err != nil {
-			return err
+		// With these beside it, SQLite reads it where it cannot write.
+		for suffix, data := range map[string][]byte{"": b, "-wal": nil, "-shm": nil} {
+			if err := os.WriteFile(filepath.Join(to, name+suffix), data, 0o600); err != nil {
+				return err
+			}
 		}
 		some = true
 	}

@@ -2,7 +2,9 @@ package process
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"coderunner/internal/recent"
 	"coderunner/runners/deno/standins"
 )
 
@@ -44,28 +47,49 @@ func bootstrapName(v Variant) string {
 	return aloneName
 }
 
+// parts returns the scripts that a bootstrap is made of.
+func parts(name string) (all [][]byte) {
+	add := func(names ...string) {
+		for _, name := range names {
+			all = append(all, source(name))
+		}
+	}
+	add("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "paths")
+	if name != aloneName {
+		add("early", "tools")
+		all = append(all, standins.Sources()...)
+	}
+	if name == sessionName {
+		add("session", "modules")
+	}
+	add("bootstrap")
+	return all
+}
+
+// digests are what digest has returned, by name.
+var digests recent.Map[string, string]
+
+// digest returns a digest of a bootstrap's parts.
+func digest(name string) string {
+	if known, ok := digests.Get(name); ok {
+		return known
+	}
+	sum := sha256.New()
+	for _, text := range parts(name) {
+		sum.Write(text)
+	}
+	return digests.Update(name, func(string) string { return hex.EncodeToString(sum.Sum(nil)) })
+}
+
 // bootstrapText returns the text of a bootstrap: what is compiled at once, and after a NUL the
 // functions that are compiled late.
 func bootstrapText(name string) []byte {
 	var s sorted
 	s.rest.Grow(64 << 10) // to grow later would take longer than all else
 	s.late.Grow(128 << 10)
-	add := func(names ...string) {
-		for _, name := range names {
-			s.add(source(name))
-		}
+	for _, text := range parts(name) {
+		s.add(text)
 	}
-	add("tests", "display", "host", "network", "sites", "likenode", "builtins", "blame", "paths")
-	if name != aloneName {
-		add("early", "tools")
-		for _, text := range standins.Sources() {
-			s.add(text)
-		}
-	}
-	if name == sessionName {
-		add("session", "modules")
-	}
-	add("bootstrap")
 	return slices.Concat([]byte(`return (async () => { "use strict"; `), s.now.Bytes(), s.rest.Bytes(), []byte("})();\x00"), s.late.Bytes())
 }
 
@@ -109,33 +133,47 @@ func (s *sorted) add(script []byte) {
 	}
 }
 
-// bootstrap returns the paths of a bootstrap's main module and its text.
-func (f *runDirs) bootstrap(name string) (main, text string) {
-	path := filepath.Join(f.Path, name)
+// bootstrapIn returns the paths of a bootstrap's main module and its text in a directory.
+func bootstrapIn(dir, name string) (main, text string) {
+	path := filepath.Join(dir, name)
 	return path + ".js", path + ".txt"
 }
 
-// WriteBootstrap writes the bootstrap of a variant, unless it is there.
-func (f *runDirs) WriteBootstrap(v Variant) error {
+// bootstrap returns those of an instance.
+func (in *Instance) bootstrap() (main, text string) {
+	return bootstrapIn(in.scripts, bootstrapName(in.Variant))
+}
+
+// writeBootstrap writes the bootstrap of a variant, unless it is there.
+func (f *runDirs) writeBootstrap(v Variant) error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
 	name := bootstrapName(v)
 	if slices.Contains(f.written, name) {
 		return nil
 	}
-	main, text := f.bootstrap(name)
-	module := bytes.Replace(source("load"), []byte("NAME"), []byte(name), 1)
+	if err := WriteBootstrap(f.Path, v); err != nil {
+		return err
+	}
+	f.written = append(f.written, name)
+	return nil
+}
+
+// WriteBootstrap writes the bootstrap of a variant into a directory.
+func WriteBootstrap(dir string, v Variant) error {
+	name := bootstrapName(v)
+	main, text := bootstrapIn(dir, name)
+	module := bytes.ReplaceAll(source("load"), []byte("NAME"), []byte(name))
 	if err := errors.Join(os.WriteFile(text, bootstrapText(name), 0o600), os.WriteFile(main, module, 0o600)); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	f.written = append(f.written, name)
 	return nil
 }
 
 // scripts returns the paths of what every process runs.
 func (f *runDirs) scripts() (all []string) {
 	for _, name := range []string{aloneName, packagesName, sessionName} {
-		main, text := f.bootstrap(name)
+		main, text := bootstrapIn(f.Path, name)
 		all = append(all, main, text)
 	}
 	return all

@@ -53,12 +53,12 @@ func (in *Instance) commandLine() []string {
 			imports = []string{"--allow-import"} // --cached-only forbids the rest
 		}
 	}
-	if !v.Ready.NPM && !v.Ready.Remote || !in.coded {
+	if !in.coded {
 		args = append(args, "--no-code-cache") // the cache would not be used again
 	}
 	write := []string{f.Work(), f.Temp(), f.Report()}
 	args = append(args, permissionFlags(in.withoutCache(policy), read, write, hosts, imports)...)
-	main, _ := in.RunDirs.bootstrap(bootstrapName(in.Variant))
+	main, _ := in.bootstrap()
 	return append(args, main)
 }
 

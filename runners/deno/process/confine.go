@@ -57,10 +57,10 @@ func (in *Instance) Confinement() *sandbox.Spec {
 	if Unconfined(p) {
 		return nil
 	}
-	main, text := in.RunDirs.bootstrap(bootstrapName(v))
+	main, text := in.bootstrap()
 	s := &sandbox.Spec{
 		Execute: []string{v.Binary},
-		Read:    []string{in.OwnDir, main, text},
+		Read:    []string{in.OwnDir, in.code, main, text},
 		Write:   []string{in.Dir.Path},
 		Network: p.Net.Any() && !p.DenyNet.All, Loopback: in.ownNetwork(), Attributes: true,
 		Large: in.readOnly(v.Binary),

@@ -21,7 +21,7 @@ import (
 //	├── gen, file, tmp, …, r0       ──> .
 //	├── work, location_data         ──> <base>/r0/gen
 //	├── npm, remote, https          ──> the same in Deno's cache, the last in its gen
-//	└── v8_code_cache_v2, …         ──> <base>/r0/code/v8_code_cache_v2, …
+//	└── v8_code_cache_v2, …         ──> the same in the cache or, to be written, in <base>/r0/code
 //
 // The first are the parts of gen/file/<base>/r0, so gen/file/<base>/r0/work, where Deno puts
 // compiled TypeScript, is <base>/r0/gen. Each directory on that path would be one to make and
@@ -52,12 +52,29 @@ func (f *RunDir) link(shared string, packages bool) error {
 		for _, name := range fetched {
 			err = errors.Join(err, f.symlink(filepath.Join(shared, name), name))
 		}
-		for _, name := range codecache.Names {
-			err = errors.Join(err, f.symlink(filepath.Join(f.Code(), name), name))
-		}
 	}
 	if err != nil {
 		err = errors.Join(err, f.unlink())
+	}
+	return err
+}
+
+// linkCode has the DENO_DIR lead to databases in a directory, "" if there are none.
+func (f *RunDir) linkCode(code string, names []string) (err error) {
+	if f.code == code {
+		return nil
+	}
+	if f.code != "" {
+		for _, name := range codecache.Names {
+			if gone := os.Remove(filepath.Join(f.denoDir(), name)); !errors.Is(gone, fs.ErrNotExist) {
+				err = errors.Join(err, gone)
+			}
+		}
+	}
+	if f.code = code; code != "" {
+		for _, name := range names {
+			err = errors.Join(err, f.symlink(filepath.Join(code, name), name))
+		}
 	}
 	return err
 }
@@ -66,7 +83,7 @@ func (f *RunDir) link(shared string, packages bool) error {
 func (f *RunDir) unlink() (err error) {
 	if f.linked {
 		err = procdir.RemoveAll(f.denoDir())
-		f.linked = err != nil
+		f.linked, f.code = err != nil, ""
 	}
 	return err
 }

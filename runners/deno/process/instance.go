@@ -51,6 +51,18 @@ type Variant struct {
 	Warm    bool            // its zygote loads what Deno loads when something first uses it
 }
 
+// Packaged reports whether there are packages.
+func (v Variant) Packaged() bool { return v.Ready.NPM || v.Ready.Remote }
+
+// Databases returns the names of those that are kept: without packages those of modules would
+// have next to nothing.
+func (v Variant) Databases() []string {
+	if v.Packaged() {
+		return codecache.Names
+	}
+	return codecache.Names[:1]
+}
+
 // variantKey returns a key of the variant and of the environment of its processes,
 // "" if there is no Deno at its path.
 func (l *Launcher) variantKey(v Variant) string {
@@ -115,7 +127,10 @@ type Instance struct {
 
 	OwnDir string // its DENO_DIR
 	coded  bool   // it has databases of V8's code, or fills them
-	cold   bool   // it has packages and no databases that were made for them
+	code   string // their directory, "" if there is none or it is OwnDir
+
+	scripts string // the directory of its bootstrap
+	cold    bool   // it has packages and no databases that were made for them
 
 	arranged chan struct{} // closed when Dir is there to be filled, or the start has failed
 	started  chan struct{} // closed when it is ready, or has failed
@@ -174,13 +189,18 @@ func LastLines(text string) string {
 	return ": " + deps.Shorten(strings.ToValidUTF8(strings.Join(lines, " | "), ""), 600)
 }
 
-// CodeKey returns a digest of the databases' inputs, "" if there are no packages. V8
-// rejects code that was compiled under another heap limit.
+// CodeKey returns a digest of the databases' inputs, "" if there are none for the variant:
+// without packages they have the bootstrap only. V8 rejects code that was compiled under another
+// heap limit.
 func (l *Launcher) CodeKey(v Variant) string {
-	if !v.Ready.NPM && !v.Ready.Remote {
-		return ""
+	set := v.Ready.Set
+	if !v.Packaged() {
+		if v.Session {
+			return ""
+		}
+		set = digest(bootstrapName(v))
 	}
-	return runners.SHA256(runners.JSON([]any{1, l.Version, l.DenoDir, heapFlag(v.Memory), v.Ready.Set}))
+	return runners.SHA256(runners.JSON([]any{3, l.Version, l.DenoDir, heapFlag(v.Memory), set}))
 }
 
 // Databases returns the directory with the databases for a variant, "" if there are
@@ -190,6 +210,15 @@ func (l *Launcher) Databases(v Variant) string {
 		return l.Store.Find(key)
 	}
 	return ""
+}
+
+// LookAhead looks for what the process of a program without packages needs, or makes it: else the
+// first would wait for that. The start reports what is wrong with it.
+func (l *Launcher) LookAhead() {
+	alone := Variant{Memory: runners.Limits{Memory: l.Config.Memory}.WithDefaults().Memory, Ready: &Packages{}}
+	if l.Databases(alone) == "" || !l.Config.Leaving {
+		_ = l.RunDirs.writeBootstrap(alone)
+	}
 }
 
 // Usage returns what the process has used since it was ready.

@@ -21,9 +21,21 @@ import (
 
 // guarded reports whether the kernel denies the process writes to its DENO_DIR, so
 // that the next run can use it.
-func (in *Instance) guarded() bool {
+func (in *Instance) guarded() bool { return in.cannotWrite(in.RunDirs.Path) }
+
+// cannotWrite reports whether the kernel denies the process writes to a path. It knows no
+// exceptions from what the policy grants.
+func (in *Instance) cannotWrite(path string) bool {
 	p := in.policy()
-	return !Unconfined(p) && sandbox.ABI() > 0 && !p.CanWrite(in.RunDirs.Path)
+	p.DenyWrite.List = nil
+	return !Unconfined(p) && sandbox.ABI() > 0 && !p.CanWrite(path)
+}
+
+// CanPlace reports whether processes of a variant can be given databases as they are: they can
+// only read what is in the cache.
+func (l *Launcher) CanPlace(v Variant) bool {
+	in := &Instance{Launcher: l, Variant: v}
+	return in.guarded() && in.cannotWrite(l.Config.Cache.Root())
 }
 
 // kept reports whether the instance's directories can be used again: a live process that left
@@ -32,14 +44,28 @@ func (in *Instance) kept() bool {
 	return !in.Config.Leaving && sandbox.Probe().Name == sandbox.Full && !Unconfined(in.Config.Policy)
 }
 
-// arrange makes the DENO_DIR of the instance.
-func (in *Instance) arrange() error {
-	ready := in.Variant.Ready
-	in.cold = ready.NPM
+// find looks for databases of the instance, which may be forked, and reports whether it can be
+// given them as they are. Those of no packages have the bootstrap with them.
+func (in *Instance) find(forks bool) (master string, place bool) {
+	v := in.Variant
+	if place = in.CanPlace(v); !v.Making && !forks && (place || v.Packaged()) {
+		master = in.Databases(v) // who fills new ones has none, and forks would share what their zygote has open
+	}
+	place = place && in.cannotWrite(master) // a grant may be of a part of the cache
+	if in.scripts = in.RunDirs.Path; place && master != "" && !v.Packaged() {
+		in.scripts = master
+	}
+	return master, place
+}
+
+// arrange makes the DENO_DIR of an instance with what find has found.
+func (in *Instance) arrange(master string, place bool) error {
+	v := in.Variant
+	in.cold = v.Ready.NPM
 	if err := in.configureDeno(); err != nil {
 		return err
 	}
-	if err := in.Dir.link(in.DenoDir, ready.Dir != "" || in.Variant.Session || !in.guarded()); err != nil {
+	if err := in.Dir.link(in.DenoDir, v.Ready.Dir != "" || v.Session || !in.guarded()); err != nil {
 		// Some systems restrict symbolic links. Deno then writes to its cache, where
 		// that is allowed.
 		in.Log.Debug("Deno has no directory of its own for a run", zap.Error(err))
@@ -47,18 +73,15 @@ func (in *Instance) arrange() error {
 		return nil
 	}
 	in.OwnDir = in.Dir.denoDir()
-	master := ""
-	if !in.Variant.Making { // that one fills new databases
-		if master = in.Databases(in.Variant); master == "" {
-			return nil // Deno has its databases in memory
+	if in.code = master; master != "" && !place || v.Making {
+		in.code = in.Dir.Code()
+		if err := codecache.Copy(master, in.code); err != nil {
+			return fmt.Errorf("copy Deno's databases: %w", err)
 		}
-		in.cold = false
 	}
-	if err := codecache.Copy(master, in.Dir.Code()); err != nil {
-		return fmt.Errorf("copy Deno's databases: %w", err)
-	}
-	in.coded = true
-	return nil
+	in.coded = in.code != ""
+	in.cold = in.cold && (v.Making || !in.coded)
+	return in.Dir.linkCode(in.code, v.Databases()) // "": Deno has its databases in memory
 }
 
 // configureDeno writes what Deno's flags name, as far as it depends on the run.
@@ -110,12 +133,16 @@ func (in *Instance) start(ctx context.Context) error {
 	arranged := sync.OnceFunc(func() { close(in.arranged) })
 	defer arranged()
 	var err error
+	forks := in.home != nil && !in.unforked.Load()
 	arranging := trace.Begin("make the run's directory")
 	if in.Dir, err = in.RunDirs.Take(); err == nil {
 		var written error
 		var writing sync.WaitGroup
-		writing.Go(func() { written = in.RunDirs.WriteBootstrap(in.Variant) })
-		err = in.arrange()
+		master, place := in.find(forks)
+		if in.scripts == in.RunDirs.Path {
+			writing.Go(func() { written = in.RunDirs.writeBootstrap(in.Variant) })
+		}
+		err = in.arrange(master, place)
 		writing.Wait()
 		err = errors.Join(err, written)
 	}
@@ -130,7 +157,6 @@ func (in *Instance) start(ctx context.Context) error {
 			return err
 		}
 	}
-	forks := in.home != nil && !in.unforked.Load()
 	if err = in.boot(ctx, forks); forks && err == nil {
 		err = in.firstFork(ctx)
 	}

@@ -32,7 +32,7 @@ const BasePrefix = "coderunner-deno-"
 //	    ├── work/    the working directory: the program and its files
 //	    ├── tmp/     TMPDIR
 //	    ├── gen/     compiled TypeScript
-//	    ├── code/    Deno's databases, if the run has packages
+//	    ├── code/    Deno's databases, if the process may write them
 //	    ├── report   a pipe: what the bootstrap reports
 //	    ├── audit    what packages touch while they are loaded on trial
 //	    ├── tools    a pipe: answers to what a program asks of its tools
@@ -86,6 +86,7 @@ type RunDir struct {
 
 	linked   bool           // there is a denoDir
 	packages bool           // and has links to packages
+	code     string         // the directory of databases that it has links to, "" if none
 	Placed   project.Placed // in work
 }
 

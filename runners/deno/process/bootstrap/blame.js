@@ -75,7 +75,7 @@ function blame(kind, thrown, load = "", rejected = false) {
       const frames = trimStart(slice(stack, indexOf(stack, message) + message.length));
       const end = indexOf(frames, "\n");
       const first = end < 0 ? frames : slice(frames, 0, end);
-      if (includes(first, self) || includes(first, shownSelf)) load = "1";
+      if (includes(first, self)) load = "1";
       if (load === "") stack += fieldsOf(thrown); // else they are Deno's
       for (let e = thrown.cause, i = 0; e instanceof NativeError && i < 5; e = e.cause, i++) {
         stack += "\nCaused by " + text(stackOf(e), errorRoom) + fieldsOf(e);

@@ -32,10 +32,8 @@ const { now } = performance;
 const { wait } = Atomics;
 const internals = Deno[Deno.internal] ?? {};
 const exitCode = getOwnPropertyDescriptor(Deno, "exitCode").get;
-const self = ownMeta.url;
 const { apply } = Reflect, made = { __proto__: null }; // functions that were compiled late
 const lateText = (begin, end) => `(${slice(late, begin, end)})//# sourceURL=${self}`;
-const shownSelf = decodeURIComponent(self); // in most frames, that is how Deno writes it
 const resultName = "coderunner:result", resultProperty = Symbol.for(resultName), turned = Symbol.for("coderunner:turned");
 const NativeArray = Array, NativeError = Error, NativePromise = Promise, NativeSyntaxError = SyntaxError, NativeString = String, NativeUint8Array = Uint8Array;
 const { captureStackTrace } = NativeError;

@@ -70,7 +70,7 @@ async function patchModules(names) {
     await patchModules(needs[name] ?? []);
     await imports[name]?.();
     if (!patches[name]) continue;
-    const require = (await nodeModule()).createRequire(self);
+    const require = (await nodeModule()).createRequire(ownMeta.url);
     patches[name](require(name), require);
   }
 }

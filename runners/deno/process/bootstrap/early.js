@@ -60,7 +60,7 @@ async function observe(later, note, clocked) {
     construct: (fn, args, target) => construct(fn, args.length === 0 ? [clock(now())] : args, target),
   }));
 
-  const timers = (await nodeModule()).createRequire(self)("timers");
+  const timers = (await nodeModule()).createRequire(ownMeta.url)("timers");
   for (const name of ["setTimeout", "setInterval", "setImmediate"]) {
     for (const object of [globalThis, timers]) calls(object, name, (timer) => (note("start a timer"), timer));
   }

@@ -84,7 +84,7 @@ function endServers() {
 // tellBroken answers a request whose handler has thrown, as Deno does, and prints the frames
 // of the program only.
 function tellBroken(error) {
-  const ours = (line) => /^    at .*\bext:/.test(line) || /^    at /.test(line) && (includes(line, self) || includes(line, shownSelf));
+  const ours = (line) => /^    at .*\bext:/.test(line) || /^    at /.test(line) && includes(line, self);
   const shown = inspect(error).split("\n").filter((line) => !ours(line)).join("\n");
   console.error("%s", shown.replaceAll(rootURL(), ""));
   return new Response("Internal Server Error", { status: 500 });

@@ -14,11 +14,11 @@ async function giveSqlite() {
   const calledBack = place.sqlite3 && (await import(place.sqlite3)).default;
   here.answer(modules, "_resolveFilename", function (asked, ...rest) {
     if (calledBack && /\/sqlite3\/[^/]+\/(?:.*\/)?node_sqlite3\.node$/.test(asked)) {
-      modules._cache[other] ??= { exports: calledBack(modules.createRequire(self)), loaded: true, children: [] };
+      modules._cache[other] ??= { exports: calledBack(modules.createRequire(ownMeta.url)), loaded: true, children: [] };
       return other;
     }
     if (!/\/better-sqlite3\/[^/]+\/(?:.*\/)?(?:better_sqlite3|linux(?:musl)?-\w+)\.node$/.test(asked)) return find.call(this, asked, ...rest);
-    modules._cache[name] ??= { exports: sqliteAddon(modules.createRequire(self)), loaded: true, children: [] };
+    modules._cache[name] ??= { exports: sqliteAddon(modules.createRequire(ownMeta.url)), loaded: true, children: [] };
     return name;
   });
 }

@@ -7,7 +7,7 @@ const { unrefTimer } = Deno;
 
 // hostEsbuild has node:child_process run the program of esbuild-wasm here.
 async function hostEsbuild() {
-  const require = (await nodeModule()).createRequire(self);
+  const require = (await nodeModule()).createRequire(ownMeta.url);
   const child = require("child_process"), { spawn, execFileSync } = child;
   const start = esbuildStarter(require);
   const package_ = (args) => /^(.*\/esbuild-wasm\/[^/]+)\/bin\/esbuild$/.exec(isArray(args) ? args[0] : "")?.[1];
