@@ -61,7 +61,7 @@ func (u *diskUse) entry(dir int, name string, depth int) error {
 	if err := u.add(uint64(st.Dev), st.Ino, uint64(links), st.Blocks*512); err != nil || !isDir {
 		return err
 	}
-	if depth >= maxDiskDepth {
+	if depth > maxDiskDepth { // the working directory is one of dir
 		return errDisk
 	}
 	sub, restore, err := openAnyway(dir, name)
