@@ -114,7 +114,9 @@ func (s *server) ownLink(name string) bool {
 		parts := strings.Split(filepath.Join("gen/file", base, "r"+m[2]), "/")
 		return slices.Contains(parts, m[3])
 	}
-	return strings.HasPrefix(target, filepath.Join(s.cache, "deno")+"/") || strings.HasPrefix(target, filepath.Join(base, "r"+m[2])+"/")
+	return slices.ContainsFunc([]string{filepath.Join(s.cache, "deno"), filepath.Join(s.cache, "trees", "deno-code"), filepath.Join(base, "r"+m[2])}, func(dir string) bool {
+		return strings.HasPrefix(target, dir+"/")
+	})
 }
 
 // tree lists the files under a directory.
