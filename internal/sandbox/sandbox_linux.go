@@ -175,11 +175,9 @@ func confineStarted(k kernel, s Spec, zygote *Zygote, pid int, to reach, enter b
 		err = process.enter()
 		to = itself
 	case s.Loopback && k.shared == nil && (to == nowhere || supervise):
-		if err = process.unshare(ownNetwork); err == nil {
+		if process.unshare(ownNetwork) == nil {
 			err = process.settle(identify)
 			to, enter = max(to, itself), true
-		} else {
-			err = nil
 		}
 	}
 	if err != nil {

@@ -144,8 +144,8 @@ func (in *Instance) bootstrap() (main, text string) {
 	return bootstrapIn(in.scripts, bootstrapName(in.Variant))
 }
 
-// writeBootstrap writes the bootstrap of a variant, unless it is there.
-func (f *runDirs) writeBootstrap(v Variant) error {
+// ensureBootstrap writes the bootstrap of a variant, unless it is there.
+func (f *runDirs) ensureBootstrap(v Variant) error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
 	name := bootstrapName(v)

@@ -53,7 +53,7 @@ func (in *Instance) commandLine() []string {
 			imports = []string{"--allow-import"} // --cached-only forbids the rest
 		}
 	}
-	if !in.coded {
+	if in.code == "" && in.OwnDir != in.DenoDir {
 		args = append(args, "--no-code-cache") // the cache would not be used again
 	}
 	write := []string{f.Work(), f.Temp(), f.Report()}

@@ -200,7 +200,7 @@ func (l *Leases) boundEarly(in *Instance) {
 // cannot stand for loading them with the program.
 func (in *Instance) loadEarly() error {
 	e, p := in.Variant.Early, in.Process
-	if in.cold {
+	if in.cold() {
 		return &UnfitError{[]string{"have no databases"}}
 	}
 	var done int64

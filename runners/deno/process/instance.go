@@ -125,12 +125,9 @@ type Instance struct {
 	Launched time.Time // when it was launched
 	Dir      *RunDir
 
-	OwnDir string // its DENO_DIR
-	coded  bool   // it has databases of V8's code, or fills them
-	code   string // their directory, "" if there is none or it is OwnDir
-
+	OwnDir  string // its DENO_DIR
+	code    string // the directory of its databases, or of those that it fills; "": there is none, or it is the shared DENO_DIR
 	scripts string // the directory of its bootstrap
-	cold    bool   // it has packages and no databases that were made for them
 
 	arranged chan struct{} // closed when Dir is there to be filled, or the start has failed
 	started  chan struct{} // closed when it is ready, or has failed
@@ -217,7 +214,7 @@ func (l *Launcher) Databases(v Variant) string {
 func (l *Launcher) LookAhead() {
 	alone := Variant{Memory: runners.Limits{Memory: l.Config.Memory}.WithDefaults().Memory, Ready: &Packages{}}
 	if l.Databases(alone) == "" || !l.Config.Leaving {
-		_ = l.RunDirs.writeBootstrap(alone)
+		_ = l.RunDirs.ensureBootstrap(alone)
 	}
 }
 

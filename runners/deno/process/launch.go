@@ -58,10 +58,14 @@ func (in *Instance) find(forks bool) (master string, place bool) {
 	return master, place
 }
 
+// cold reports whether the instance has packages and no databases that were made for them.
+func (in *Instance) cold() bool {
+	return in.Variant.Ready.NPM && (in.Variant.Making || in.code == "")
+}
+
 // arrange makes the DENO_DIR of an instance with what find has found.
 func (in *Instance) arrange(master string, place bool) error {
 	v := in.Variant
-	in.cold = v.Ready.NPM
 	if err := in.configureDeno(); err != nil {
 		return err
 	}
@@ -69,7 +73,7 @@ func (in *Instance) arrange(master string, place bool) error {
 		// Some systems restrict symbolic links. Deno then writes to its cache, where
 		// that is allowed.
 		in.Log.Debug("Deno has no directory of its own for a run", zap.Error(err))
-		in.OwnDir, in.coded = in.DenoDir, true
+		in.OwnDir = in.DenoDir
 		return nil
 	}
 	in.OwnDir = in.Dir.denoDir()
@@ -79,8 +83,6 @@ func (in *Instance) arrange(master string, place bool) error {
 			return fmt.Errorf("copy Deno's databases: %w", err)
 		}
 	}
-	in.coded = in.code != ""
-	in.cold = in.cold && (v.Making || !in.coded)
 	return in.Dir.linkCode(in.code, v.Databases()) // "": Deno has its databases in memory
 }
 
@@ -140,7 +142,7 @@ func (in *Instance) start(ctx context.Context) error {
 		var writing sync.WaitGroup
 		master, place := in.find(forks)
 		if in.scripts == in.RunDirs.Path {
-			writing.Go(func() { written = in.RunDirs.writeBootstrap(in.Variant) })
+			writing.Go(func() { written = in.RunDirs.ensureBootstrap(in.Variant) })
 		}
 		err = in.arrange(master, place)
 		writing.Wait()

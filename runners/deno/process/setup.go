@@ -92,7 +92,7 @@ func (in *Instance) setup() setup {
 	if to.Early = in.Variant.Early != nil; to.Early {
 		to.Hide = append(to.Hide, auditVariable)
 	}
-	if in.cold {
+	if in.cold() {
 		to.Cold = ready.Specifiers
 	}
 	if in.Variant.Session {
