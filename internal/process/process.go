@@ -57,6 +57,7 @@ type Process struct {
 	system *os.Process
 	state  *os.ProcessState // of its end; set by Reap
 	input  string           // Command.Input
+	merged bool             // Command.Merged
 	// beforeKill is Command.BeforeKill.
 	beforeKill func()
 	end        chan struct{}  // closed when the process is reaped; releases its thread

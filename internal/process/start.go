@@ -59,7 +59,7 @@ type starter func(s sandbox.Spec, end <-chan struct{}, start func(trace bool, fi
 
 // start starts c, by the starter if it is confined.
 func start(c Command, confined starter) (*Process, error) {
-	cmd, p := c.cmd(), &Process{end: make(chan struct{}), input: c.Input, beforeKill: c.BeforeKill}
+	cmd, p := c.cmd(), &Process{end: make(chan struct{}), input: c.Input, merged: c.Merged, beforeKill: c.BeforeKill}
 	if c.Group && sandbox.Delegated() == nil {
 		p.group, _ = sandbox.NewGroup(groupTasks) // without one, the other limits hold
 	}

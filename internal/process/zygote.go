@@ -2,7 +2,9 @@ package process
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"coderunner/internal/sandbox"
@@ -65,9 +67,62 @@ func (z *Zygote) RunOn(f func() error) error {
 func (z *Zygote) freeze() error {
 	pipes := []*os.File{z.Stdin.File}
 	for _, o := range z.outputs() {
-		pipes = append(pipes, o.f)
+		if !z.merged || o != z.Stderr {
+			pipes = append(pipes, o.f)
+		}
 	}
 	return z.of.Freeze(pipes)
+}
+
+// Save writes the stopped zygote into a directory, for Restore.
+func (z *Zygote) Save(dir string) error {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.of.Save(dir)
+}
+
+// Restore starts c, which is the command of a zygote, as a process that goes on where the zygote
+// of a snapshot was stopped, with pipes of its own.
+func Restore(c Command, m *sandbox.Snapshot) (*Process, error) {
+	var pipes []*os.File
+	p, err := start(c, func(s sandbox.Spec, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) (err error) {
+		pipes, err = sandbox.Restore(s, m, end, start)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, ours := range []*os.File{p.Stdin.File, p.Stdout.f, p.Stderr.f} {
+		ours.Close() // it has others in their place
+	}
+	if err := p.take(pipes); err != nil {
+		p.Kill("not ready")
+		p.Reap()
+		return nil, fmt.Errorf("start %s: %w", c.Path, err)
+	}
+	return p, nil
+}
+
+// take sets our ends of the pipes, in the order of freeze.
+func (p *Process) take(pipes []*os.File) error {
+	to := []**Output{&p.Stdout, &p.Stderr, &p.Report}
+	if p.merged {
+		none, theirs, err := os.Pipe() // of which nobody has the other end
+		if err != nil {
+			return err
+		}
+		theirs.Close()
+		p.Stderr = newOutput(none)
+		to = slices.Delete(to, 1, 2)
+	}
+	if len(pipes) != 1+len(to) {
+		return fmt.Errorf("it has %d pipes", len(pipes))
+	}
+	p.Stdin = Input{pipes[0]}
+	for i, f := range pipes[1:] {
+		*to[i] = newOutput(f)
+	}
+	return nil
 }
 
 // Fork makes a process that goes on where the zygote was stopped, with pipes of its own.
@@ -83,16 +138,17 @@ func (z *Zygote) Fork(supervise func(*sandbox.Calls), beforeKill func()) (*Proce
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{system: system, end: make(chan struct{}), Stdin: Input{pipes[0]}}
+	p := &Process{system: system, merged: z.merged, end: make(chan struct{})}
+	if err := p.take(pipes); err != nil {
+		p.Kill("not ready")
+		p.Reap()
+		return nil, err
+	}
 	p.beforeKill = func() {
 		beforeKill()
 		z.learn(p)
 	}
 	z.last = p
-	to := []**Output{&p.Stdout, &p.Stderr, &p.Report}
-	for i, f := range pipes[1:] {
-		*to[i] = newOutput(f)
-	}
 	return p, nil
 }
 

@@ -75,7 +75,7 @@ func (b *batch) run(t *thread) error {
 			return fmt.Errorf("write system calls: %w", err)
 		}
 	}
-	then := t.at
+	then := t.At
 	then.Rip, then.R15, then.R14, then.Orig_rax = uint64(b.entry), uint64(table), uint64(len(b.calls)), ^uint64(0)
 	if err := unix.PtraceSetRegs(t.id, &then); err != nil {
 		return fmt.Errorf("write registers: %w", err)
@@ -141,6 +141,16 @@ func (t *thread) await() error {
 	return err
 }
 
+// awaitBegin waits until a traced thread stops that has been made: by SIGSTOP if its maker is
+// traced since it was started, and not seized.
+func (t *thread) awaitBegin() error {
+	signal, err := awaitStop(t.id)
+	if err == nil && signal != unix.SIGTRAP && signal != unix.SIGSTOP {
+		err = fmt.Errorf("a new thread got signal %d", signal)
+	}
+	return err
+}
+
 // bury kills a process that leads a group, and reaps its traced threads but the first, which can
 // be reaped then.
 func bury(pid int) {
@@ -164,30 +174,30 @@ const vectorSize = 32 << 10
 
 // read reads what is kept of a stopped thread. A system call that was interrupted is begun again.
 func (t *thread) read() error {
-	if err := unix.PtraceGetRegs(t.id, &t.at); err != nil {
+	if err := unix.PtraceGetRegs(t.id, &t.At); err != nil {
 		return fmt.Errorf("read registers: %w", err)
 	}
-	if int64(t.at.Orig_rax) >= 0 {
-		switch -int64(t.at.Rax) {
+	if int64(t.At.Orig_rax) >= 0 {
+		switch -int64(t.At.Rax) {
 		case 512, 513, 514, 516: // ERESTARTSYS and its kin
-			t.at.Rax = t.at.Orig_rax
-			t.at.Rip -= uint64(len(syscallCode))
+			t.At.Rax = t.At.Orig_rax
+			t.At.Rip -= uint64(len(syscallCode))
 		}
-		t.at.Orig_rax = ^uint64(0)
+		t.At.Orig_rax = ^uint64(0)
 	}
-	t.vector = make([]byte, vectorSize)
-	v := unix.Iovec{Base: &t.vector[0], Len: vectorSize}
+	t.Vector = make([]byte, vectorSize)
+	v := unix.Iovec{Base: &t.Vector[0], Len: vectorSize}
 	if err := ptrace(unix.PTRACE_GETREGSET, t.id, xstate, unsafe.Pointer(&v)); err != nil {
 		return fmt.Errorf("read vector registers: %w", err)
 	}
-	t.vector = t.vector[:v.Len]
-	if err := ptrace(getSigmask, t.id, unsafe.Sizeof(t.mask), unsafe.Pointer(&t.mask)); err != nil {
+	t.Vector = t.Vector[:v.Len]
+	if err := ptrace(getSigmask, t.id, unsafe.Sizeof(t.Mask), unsafe.Pointer(&t.Mask)); err != nil {
 		return fmt.Errorf("read its mask of signals: %w", err)
 	}
-	if err := ptrace(getRseq, t.id, unsafe.Sizeof(t.rseq), unsafe.Pointer(&t.rseq)); err != nil {
+	if err := ptrace(getRseq, t.id, unsafe.Sizeof(t.Rseq), unsafe.Pointer(&t.Rseq)); err != nil {
 		return fmt.Errorf("read its restartable sequences: %w", err)
 	}
-	_, _, errno := unix.Syscall(unix.SYS_GET_ROBUST_LIST, uintptr(t.id), uintptr(unsafe.Pointer(&t.robust[0])), uintptr(unsafe.Pointer(&t.robust[1])))
+	_, _, errno := unix.Syscall(unix.SYS_GET_ROBUST_LIST, uintptr(t.id), uintptr(unsafe.Pointer(&t.Robust[0])), uintptr(unsafe.Pointer(&t.Robust[1])))
 	if errno != 0 {
 		return fmt.Errorf("read its list of mutexes: %w", errno)
 	}
@@ -196,14 +206,14 @@ func (t *thread) read() error {
 
 // release lets a thread go on as it was kept.
 func (t *thread) release() error {
-	v := unix.Iovec{Base: &t.vector[0], Len: uint64(len(t.vector))}
+	v := unix.Iovec{Base: &t.Vector[0], Len: uint64(len(t.Vector))}
 	if err := ptrace(unix.PTRACE_SETREGSET, t.id, xstate, unsafe.Pointer(&v)); err != nil {
 		return fmt.Errorf("write vector registers: %w", err)
 	}
-	if err := ptrace(setSigmask, t.id, unsafe.Sizeof(t.mask), unsafe.Pointer(&t.mask)); err != nil {
+	if err := ptrace(setSigmask, t.id, unsafe.Sizeof(t.Mask), unsafe.Pointer(&t.Mask)); err != nil {
 		return fmt.Errorf("write a mask of signals: %w", err)
 	}
-	if err := unix.PtraceSetRegs(t.id, &t.at); err != nil {
+	if err := unix.PtraceSetRegs(t.id, &t.At); err != nil {
 		return fmt.Errorf("write registers: %w", err)
 	}
 	if err := unix.PtraceDetach(t.id); err != nil {

@@ -18,15 +18,15 @@ import (
 // description is an open file description of a zygote: what one or more descriptors lead to, and
 // what a fork would share with it. So each fork opens its like.
 type description struct {
-	kind        kind
-	flags       int // of open(2)
-	descriptors []descriptor
+	Kind        kind
+	Flags       int // of open(2)
+	Descriptors []descriptor
 	inode       uint64
 
-	pipe    int       // of the pipes, which one
-	count   uint64    // of an event counter
-	peer    bool      // it is the second socket of the pair
-	watched []watched // by an epoll
+	Pipe    int       // of the pipes, which one
+	Count   uint64    // of an event counter
+	Peer    bool      // it is the second socket of the pair
+	Watched []watched // by an epoll
 }
 
 type kind int
@@ -39,13 +39,13 @@ const (
 )
 
 // descriptor is its number, and whether it is closed by execve.
-type descriptor struct{ fd, cloexec int }
+type descriptor struct{ FD, Cloexec int }
 
 // watched is what an epoll watches.
 type watched struct {
-	fd     int
-	events uint32
-	data   uint64
+	FD     int
+	Events uint32
+	Data   uint64
 }
 
 var errShared = errors.New("a fork would share")
@@ -70,8 +70,8 @@ func descriptions(pid int, pipes []*os.File) ([]*description, error) {
 		if err != nil {
 			return nil, fmt.Errorf("descriptor %d: %w", fd, err)
 		}
-		if same := slices.IndexFunc(all, func(have *description) bool { return sameDescription(pid, have.descriptors[0].fd, fd) }); same >= 0 {
-			all[same].descriptors = append(all[same].descriptors, d.descriptors...)
+		if same := slices.IndexFunc(all, func(have *description) bool { return sameDescription(pid, have.Descriptors[0].FD, fd) }); same >= 0 {
+			all[same].Descriptors = append(all[same].Descriptors, d.Descriptors...)
 			continue
 		}
 		all = append(all, d)
@@ -79,7 +79,7 @@ func descriptions(pid int, pipes []*os.File) ([]*description, error) {
 	var sockets []*description
 	ends := 0
 	for _, d := range all {
-		switch d.kind {
+		switch d.Kind {
 		case aSocket:
 			sockets = append(sockets, d)
 		case aPipe:
@@ -98,9 +98,9 @@ func descriptions(pid int, pipes []*os.File) ([]*description, error) {
 		if len(sockets) != 2 || !bytes.Contains(unixSockets, fmt.Appendf(nil, " %d\n", s.inode)) {
 			return nil, errors.New("it has sockets that are not one pair")
 		}
-		s.peer = i == 1
+		s.Peer = i == 1
 	}
-	slices.SortStableFunc(all, func(a, b *description) int { return int(a.kind) - int(b.kind) })
+	slices.SortStableFunc(all, func(a, b *description) int { return int(a.Kind) - int(b.Kind) })
 	return all, nil
 }
 
@@ -115,16 +115,16 @@ func describe(dir string, fd int) (*description, error) {
 	if err := unix.Stat(name, &st); err != nil {
 		return nil, err
 	}
-	d := &description{inode: st.Ino, pipe: -1}
+	d := &description{inode: st.Ino, Pipe: -1}
 	switch {
 	case st.Mode&unix.S_IFMT == unix.S_IFIFO:
-		d.kind = aPipe
+		d.Kind = aPipe
 	case target == "anon_inode:[eventfd]":
-		d.kind = aCounter
+		d.Kind = aCounter
 	case target == "anon_inode:[eventpoll]":
-		d.kind = anEpoll
+		d.Kind = anEpoll
 	case st.Mode&unix.S_IFMT == unix.S_IFSOCK:
-		d.kind = aSocket
+		d.Kind = aSocket
 	default:
 		return nil, fmt.Errorf("%w %s", errShared, target)
 	}
@@ -139,23 +139,23 @@ func describe(dir string, fd int) (*description, error) {
 		switch value = strings.TrimSpace(value); name {
 		case "flags":
 			_, err = fmt.Sscanf(value, "%o", &flags)
-			d.flags = flags &^ unix.O_CLOEXEC
-			d.descriptors = []descriptor{{fd, flags & unix.O_CLOEXEC}}
+			d.Flags = flags &^ unix.O_CLOEXEC
+			d.Descriptors = []descriptor{{fd, flags & unix.O_CLOEXEC}}
 		case "eventfd-semaphore":
 			if value != "0" {
 				err = errors.New("a semaphore")
 			}
 		case "eventfd-count":
-			_, err = fmt.Sscanf(value, "%x", &d.count)
+			_, err = fmt.Sscanf(value, "%x", &d.Count)
 		case "tfd":
-			_, err = fmt.Sscanf(value, "%d events: %x data: %x", &w.fd, &w.events, &w.data)
-			d.watched = append(d.watched, w)
+			_, err = fmt.Sscanf(value, "%d events: %x data: %x", &w.FD, &w.Events, &w.Data)
+			d.Watched = append(d.Watched, w)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", line, err)
 		}
 	}
-	if d.descriptors == nil || d.kind == aPipe && d.flags&unix.O_ACCMODE == unix.O_RDWR || d.count > math.MaxUint32 {
+	if d.Descriptors == nil || d.Kind == aPipe && d.Flags&unix.O_ACCMODE == unix.O_RDWR || d.Count > math.MaxUint32 {
 		return nil, fmt.Errorf("%s is open in a way that cannot be repeated", target)
 	}
 	return d, nil
@@ -163,7 +163,7 @@ func describe(dir string, fd int) (*description, error) {
 
 // match finds the end of ours that belongs to a pipe.
 func (d *description) match(pipes []*os.File) error {
-	if d.kind != aPipe {
+	if d.Kind != aPipe {
 		return nil
 	}
 	for i, f := range pipes {
@@ -172,7 +172,7 @@ func (d *description) match(pipes []*os.File) error {
 			return err
 		}
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Ino == d.inode {
-			d.pipe = i
+			d.Pipe = i
 			return nil
 		}
 	}
@@ -192,8 +192,8 @@ func sameDescription(pid, a, b int) bool {
 func reopen(b *batch, all []*description, pipes int) (ours, spare []int) {
 	taken := map[int]bool{}
 	for _, d := range all {
-		for _, n := range d.descriptors {
-			taken[n.fd] = true
+		for _, n := range d.Descriptors {
+			taken[n.FD] = true
 		}
 	}
 	next := func() int {
@@ -208,18 +208,18 @@ func reopen(b *batch, all []*description, pipes int) (ours, spare []int) {
 	ours = make([]int, pipes)
 	var ends [2]int // of the pair of sockets
 	for _, d := range all {
-		like, nonblock := 0, uintptr(d.flags&unix.O_NONBLOCK)
-		switch d.kind {
+		like, nonblock := 0, uintptr(d.Flags&unix.O_NONBLOCK)
+		switch d.Kind {
 		case aPipe:
 			ends := [2]int{next(), next()}
 			b.call(unix.SYS_PIPE2, b.room(make([]byte, 8)), nonblock)
-			writes := d.flags & unix.O_ACCMODE // O_RDONLY is 0, O_WRONLY 1
-			like, ours[d.pipe] = ends[writes], ends[1-writes]
+			writes := d.Flags & unix.O_ACCMODE // O_RDONLY is 0, O_WRONLY 1
+			like, ours[d.Pipe] = ends[writes], ends[1-writes]
 		case aCounter:
 			like = next()
-			b.call(unix.SYS_EVENTFD2, uintptr(d.count), nonblock)
+			b.call(unix.SYS_EVENTFD2, uintptr(d.Count), nonblock)
 		case aSocket:
-			if !d.peer {
+			if !d.Peer {
 				ends = [2]int{next(), next()}
 				b.call(unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM|nonblock, 0, b.room(make([]byte, 8)))
 				like = ends[0]
@@ -230,11 +230,11 @@ func reopen(b *batch, all []*description, pipes int) (ours, spare []int) {
 			like = next()
 			b.call(unix.SYS_EPOLL_CREATE1, 0)
 		}
-		for _, n := range d.descriptors {
-			b.call(unix.SYS_DUP3, uintptr(like), uintptr(n.fd), uintptr(n.cloexec))
+		for _, n := range d.Descriptors {
+			b.call(unix.SYS_DUP3, uintptr(like), uintptr(n.FD), uintptr(n.Cloexec))
 		}
-		for _, w := range d.watched {
-			b.call(unix.SYS_EPOLL_CTL, uintptr(d.descriptors[0].fd), unix.EPOLL_CTL_ADD, uintptr(w.fd), b.room(packed(w.events, w.data)))
+		for _, w := range d.Watched {
+			b.call(unix.SYS_EPOLL_CTL, uintptr(d.Descriptors[0].FD), unix.EPOLL_CTL_ADD, uintptr(w.FD), b.room(packed(w.Events, w.Data)))
 		}
 	}
 	return ours, spare

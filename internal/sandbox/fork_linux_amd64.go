@@ -40,7 +40,7 @@ func (f *forked) make() error {
 // and lets it go.
 func (f *forked) confine(alone bool, supervise func(*Calls)) error {
 	z := f.of
-	s := &stopped{pid: f.pid, at: registers{f.main.at}, place: z.place}
+	s := &stopped{pid: f.pid, at: registers{f.main.At}, place: z.place}
 	s.at.Rip = uint64(z.entry) + syscallInCaller
 	var err error
 	if alone {
@@ -75,10 +75,12 @@ func (f *forked) confine(alone bool, supervise func(*Calls)) error {
 // reopen gives the fork numbers, a group and open files of its own.
 func (f *forked) reopen() error {
 	b, main := f.of.batch(), &f.main
-	b.call(unix.SYS_SET_TID_ADDRESS, main.tid)
-	b.call(unix.SYS_SET_ROBUST_LIST, main.robust[0], main.robust[1])
-	b.call(unix.SYS_SETPGID, 0, 0)
-	b.call(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+	b.call(unix.SYS_SET_TID_ADDRESS, main.TID)
+	b.call(unix.SYS_SET_ROBUST_LIST, main.Robust[0], main.Robust[1])
+	if !f.of.kept() { // else it has been started so
+		b.call(unix.SYS_SETPGID, 0, 0)
+		b.call(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+	}
 	ours, spare := reopen(b, f.of.open, f.of.pipes)
 	for _, r := range f.of.learned {
 		// While it has one thread no other processor has to be told.
@@ -87,8 +89,8 @@ func (f *forked) reopen() error {
 	if err := b.run(main); err != nil {
 		return err
 	}
-	if main.tid != 0 { // there is a C library
-		if err := writeMemory(f.pid, main.tid, packed(uint32(f.pid))); err != nil {
+	if main.TID != 0 { // there is a C library
+		if err := writeMemory(f.pid, main.TID, packed(uint32(f.pid))); err != nil {
 			return fmt.Errorf("write its number: %w", err)
 		}
 	}
@@ -128,7 +130,7 @@ func (f *forked) begin() error {
 		unix.CLONE_SETTLS | unix.CLONE_PARENT_SETTID | unix.CLONE_CHILD_CLEARTID | unix.CLONE_PTRACE
 	z, b := f.of, f.of.batch()
 	for _, t := range z.threads[1:] {
-		b.call(unix.SYS_CLONE, flags, uintptr(t.at.Rsp), t.tid, t.tid, uintptr(t.at.Fs_base))
+		b.call(unix.SYS_CLONE, flags, uintptr(t.At.Rsp), t.TID, t.TID, uintptr(t.At.Fs_base))
 	}
 	if err := b.run(&f.main); err != nil {
 		return err
@@ -136,13 +138,13 @@ func (f *forked) begin() error {
 	for i, t := range z.threads[1:] {
 		own := *t
 		own.id = int(b.calls[i][0])
-		if err := own.await(); err != nil {
+		if err := own.awaitBegin(); err != nil {
 			return err
 		}
 		b := z.batch()
-		b.call(unix.SYS_SIGALTSTACK, b.room(own.stack[:]), 0)
-		b.call(unix.SYS_SET_ROBUST_LIST, own.robust[0], own.robust[1])
-		if r := own.rseq; r.Area != 0 {
+		b.call(unix.SYS_SIGALTSTACK, b.room(own.Stack[:]), 0)
+		b.call(unix.SYS_SET_ROBUST_LIST, own.Robust[0], own.Robust[1])
+		if r := own.Rseq; r.Area != 0 {
 			b.call(unix.SYS_RSEQ, uintptr(r.Area), uintptr(r.Size), 0, uintptr(r.Signature))
 		}
 		if err := b.run(&own); err != nil {

@@ -25,48 +25,83 @@ type memory struct {
 // maxPages bounds a range that a fork may have written parts of: V8 reserves larger ones.
 const maxPages = 256 << 20
 
-// mapped returns what is mapped in a stopped process. It fails if forks would share memory.
-func mapped(pid int) (m memory, err error) {
-	f, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), "smaps"))
+// vma is one range of a process's memory.
+type vma struct {
+	at     pages
+	access string   // as "rw-p"
+	offset int64    // in the file
+	name   string   // of the file, or what the kernel calls it
+	file   bool     // it is one
+	own    bool     // it has pages that are the process's own
+	key    int      // by which it is locked (pkeys(7))
+	flags  []string // VmFlags
+}
+
+func (m *vma) has(flag string) bool { return slices.Contains(m.flags, flag) }
+
+// vmas returns what is mapped in a process, by its maps, or smaps, which has all.
+func vmas(pid int, name string) ([]vma, error) {
+	f, err := os.Open(filepath.Join("/proc", strconv.Itoa(pid), name))
 	if err != nil {
-		return m, err
+		return nil, err
 	}
 	defer f.Close()
 	return parseMaps(f)
 }
 
 // parseMaps reads what /proc/PID/smaps says.
-func parseMaps(smaps io.Reader) (m memory, err error) {
-	var at pages
-	file, locked := false, false
+func parseMaps(smaps io.Reader) (all []vma, err error) {
 	for lines := bufio.NewScanner(smaps); lines.Scan(); {
 		words := append(strings.Fields(lines.Text()), "")
 		if from, to, begins := strings.Cut(words[0], "-"); begins {
 			a, aerr := strconv.ParseUint(from, 16, 64)
 			b, berr := strconv.ParseUint(to, 16, 64)
-			if aerr != nil || berr != nil || len(words) < 6 {
-				return m, fmt.Errorf("a range of memory without its bounds: %q", lines.Text())
+			if aerr != nil || berr != nil || len(words) < 6 || b < a || len(words[1]) != 4 {
+				return nil, fmt.Errorf("a range of memory without its bounds: %q", lines.Text())
 			}
-			at, file, locked = pages{uintptr(a), uintptr(b - a)}, words[4] != "0", false // 4: the inode
-		}
-		if words[0] == "ProtectionKey:" { // before VmFlags, where processors have keys
-			locked = words[1] != "0"
-		}
-		if words[0] != "VmFlags:" {
+			m := vma{at: pages{uintptr(a), uintptr(b - a)}, access: words[1], file: words[4] != "0"} // 4: the inode
+			if m.offset, err = strconv.ParseInt(words[2], 16, 64); err != nil {
+				return nil, fmt.Errorf("a range of memory without its place: %q", lines.Text())
+			}
+			if len(words) > 6 {
+				_, name, _ := strings.Cut(lines.Text(), " "+words[4]+" ")
+				m.name = strings.TrimLeft(name, " ")
+			}
+			all = append(all, m)
 			continue
 		}
-		has := func(flag string) bool { return slices.Contains(words, flag) }
-		if has("sh") && has("wr") {
-			return m, fmt.Errorf("a fork would share the memory at %#x", at[0])
+		if len(all) == 0 {
+			return nil, fmt.Errorf("%q before any range of memory", lines.Text())
 		}
-		if has("dc") {
-			m.hidden = append(m.hidden, at)
+		switch m := &all[len(all)-1]; words[0] {
+		case "Anonymous:", "Swap:":
+			m.own = m.own || words[1] != "0"
+		case "ProtectionKey:": // where processors have keys
+			m.key, err = strconv.Atoi(words[1])
+		case "VmFlags:":
+			m.flags = words[1:]
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %q: %w", lines.Text(), err)
+		}
+	}
+	return all, nil
+}
+
+// forForks returns what of the mappings matters to forks. It fails if they would share memory.
+func forForks(all []vma) (m memory, err error) {
+	for _, r := range all {
+		if r.has("sh") && r.has("wr") {
+			return m, fmt.Errorf("a fork would share the memory at %#x", r.at[0])
+		}
+		if r.has("dc") {
+			m.hidden = append(m.hidden, r.at)
 		}
 		switch {
-		case has("wr") && at[1] <= maxPages && !locked:
-			m.written = append(m.written, at)
-		case !has("wr") && has("rd") && file:
-			m.files = append(m.files, at)
+		case r.has("wr") && r.at[1] <= maxPages && r.key == 0:
+			m.written = append(m.written, r.at)
+		case !r.has("wr") && r.has("rd") && r.file:
+			m.files = append(m.files, r.at)
 		}
 	}
 	return m, nil
@@ -75,6 +110,7 @@ func parseMaps(smaps io.Reader) (m memory, err error) {
 // Bits of an entry of /proc/PID/pagemap.
 const (
 	pagePresent = 1 << 63
+	pageSwapped = 1 << 62
 	pageOfFile  = 1 << 61
 	pageOnlyOne = 1 << 56 // nobody else has it mapped
 )

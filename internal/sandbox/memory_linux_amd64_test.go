@@ -27,11 +27,18 @@ func TestParseMaps(t *testing.T) {
 		written: []pages{{0x7faadc000000, 0x10000}, {0x7faadc030000, 0x10000}},
 		files:   []pages{{0x7faadc040000, 0x1000}},
 	}
-	if m, err := parseMaps(strings.NewReader(smaps)); err != nil || !reflect.DeepEqual(m, want) {
+	parse := func(smaps string) (m memory, err error) {
+		all, err := parseMaps(strings.NewReader(smaps))
+		if err == nil {
+			m, err = forForks(all)
+		}
+		return m, err
+	}
+	if m, err := parse(smaps); err != nil || !reflect.DeepEqual(m, want) {
 		t.Errorf("%x, %v, want %x", m, err, want)
 	}
 	for _, text := range []string{"7f00-8f00 rw-s 0 00:01 7 /dev/zero\nVmFlags: rd wr sh mr\n", "7f00-what rw-p 0 00:00 0\n", "1-2\n"} {
-		if m, err := parseMaps(strings.NewReader(text)); err == nil {
+		if m, err := parse(text); err == nil {
 			t.Errorf("%q is taken for %x", text, m)
 		}
 	}

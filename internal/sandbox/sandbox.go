@@ -30,7 +30,10 @@
 // delegated.
 package sandbox
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
 
 // Spec lists what a confined process may touch besides the libraries, time
 // zones and random devices that every program needs. Paths that do not exist
@@ -66,6 +69,10 @@ type Spec struct {
 	// begins, and must not wait. It is not called where the kernel cannot.
 	Supervise func(*Calls)
 }
+
+// ErrTaken is why a process could not be restored if the kernel has put something of another one
+// where a part of it was, which it does at random.
+var ErrTaken = errors.New("the memory of a snapshot is taken")
 
 // Level is how much of the confinement the kernel can do.
 type Level struct {

@@ -90,15 +90,26 @@ func Start(s Spec, end <-chan struct{}, start func(trace bool, files []*os.File)
 
 // begin is Start, and StartZygote if there is a zygote.
 func begin(s Spec, zygote *Zygote, end <-chan struct{}, start func(trace bool, files []*os.File) (pid int, err error)) error {
-	result, made, identified := make(chan error), make(chan int), make(chan error)
+	result, asked, answered := make(chan error), make(chan func() error), make(chan error)
+	// A confined thread can neither read nor write in /proc.
+	unconfined := func(f func() error) error {
+		asked <- f
+		return <-answered
+	}
+	zygote.outside(unconfined)
 	var own *namespace
 	if s.Loopback && !s.Network && OwnNetwork() == nil {
 		own = takeNamespace()
 	}
 	go onThread(func() {
 		err := startHere(s, zygote, own, start, func(pid int) error {
-			made <- pid // a confined thread cannot write in /proc
-			return <-identified
+			return unconfined(func() error {
+				err := identify(pid)
+				if err == nil && !s.Network {
+					own = openNamespace(pid) // the next process makes one
+				}
+				return err
+			})
 		})
 		result <- err
 		if err == nil {
@@ -112,12 +123,8 @@ func begin(s Spec, zygote *Zygote, end <-chan struct{}, start func(trace bool, f
 	})
 	for {
 		select {
-		case pid := <-made:
-			err := identify(pid)
-			if err == nil && !s.Network {
-				own = openNamespace(pid) // the next process makes one
-			}
-			identified <- err
+		case f := <-asked:
+			answered <- f()
 		case err := <-result:
 			if zygote != nil {
 				zygote.has(own)
@@ -147,14 +154,15 @@ func startHere(s Spec, zygote *Zygote, own *namespace, start func(trace bool, fi
 	if own != nil {
 		files = own.files[:2]
 	}
-	pid, err := start(trace, files)
+	first := 3 + len(files) // the number of the next
+	pid, err := start(trace, zygote.needs(files))
 	if err == nil && !trace && zygote != nil {
 		err = CanFork()
 	}
 	if err != nil || !trace {
 		return err
 	}
-	if err := confineStarted(k, s, zygote, pid, to, own != nil, identify); err != nil {
+	if err := confineStarted(k, s, zygote, pid, to, own != nil, first, identify); err != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		return fmt.Errorf("confine process %d: %w", pid, err)
 	}
@@ -163,7 +171,7 @@ func startHere(s Spec, zygote *Zygote, own *namespace, start func(trace bool, fi
 
 // confineStarted puts a process that was started traced under its filter, and lets it
 // go.
-func confineStarted(k kernel, s Spec, zygote *Zygote, pid int, to reach, enter bool, identify func(pid int) error) error {
+func confineStarted(k kernel, s Spec, zygote *Zygote, pid int, to reach, enter bool, first int, identify func(pid int) error) error {
 	process, err := hold(pid)
 	if err != nil {
 		return err
@@ -192,7 +200,9 @@ func confineStarted(k kernel, s Spec, zygote *Zygote, pid int, to reach, enter b
 		_, _ = process.call(unix.SYS_MADVISE, r[0], r[1], unix.MADV_HUGEPAGE) // else it is slower
 	}
 	if zygote != nil { // its forks come under the filter
-		zygote.began(pid, process.at.pc(), to, enter)
+		if zygote.began(pid, process.at.pc(), to, enter); zygote.kept() {
+			return zygote.restore(process, first)
+		}
 		return errors.Join(process.release(), unix.PtraceDetach(pid))
 	}
 	flags := k.flags

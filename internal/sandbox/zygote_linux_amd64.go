@@ -36,19 +36,23 @@ type Zygote struct {
 	written []pages // where forks may write
 	learned []pages // what they do write, and get before they begin; nil: it is not known
 	place   uintptr // of what system calls point to
+
+	snapshot   *Snapshot                // of which it is made; nil: it is started
+	restored   []*os.File               // our ends of its pipes then
+	unconfined func(func() error) error // calls a function on a thread that is not confined
 }
 
 // thread is a thread of a stopped process, with all that the kernel keeps for it and does not
 // give to a new one.
 type thread struct {
 	id     int
-	at     unix.PtraceRegs // where it goes on
-	vector []byte          // the other registers (XSAVE)
-	mask   uint64          // of signals
-	tid    uintptr         // where its number is, for the C library
-	robust [2]uintptr      // its list of mutexes, and the size of the head
-	stack  [24]byte        // its stack for signals (stack_t)
-	rseq   rseq
+	At     unix.PtraceRegs // where it goes on
+	Vector []byte          // the other registers (XSAVE)
+	Mask   uint64          // of signals
+	TID    uintptr         // where its number is, for the C library
+	Robust [2]uintptr      // its list of mutexes, and the size of the head
+	Stack  [24]byte        // its stack for signals (stack_t)
+	Rseq   rseq
 }
 
 // rseq is struct ptrace_rseq_configuration.
@@ -70,7 +74,10 @@ func StartZygote(s Spec, end <-chan struct{}, start func(trace bool, files []*os
 
 // began keeps what is known of a zygote that is about to run.
 func (z *Zygote) began(pid int, entry uintptr, to reach, armed bool) {
-	z.pid, z.entry, z.reach, z.armed = pid, entry, to, armed
+	z.pid, z.reach, z.armed = pid, to, armed
+	if z.snapshot == nil {
+		z.entry = entry
+	}
 }
 
 // has keeps the network that it has.
@@ -136,7 +143,11 @@ func (z *Zygote) freeze(pipes []*os.File) error {
 		return fmt.Errorf("stop the threads of process %d: %w", z.pid, err)
 	}
 	z.pipes = len(pipes)
-	m, err := mapped(z.pid)
+	var m memory
+	all, err := vmas(z.pid, "smaps")
+	if err == nil {
+		m, err = forForks(all)
+	}
 	if err == nil {
 		z.written = m.written
 		z.open, err = descriptions(z.pid, pipes)
@@ -216,8 +227,8 @@ func (z *Zygote) stop() error {
 // examine asks the stopped threads for the rest, and has forks get all of the memory.
 func (z *Zygote) examine(m memory) error {
 	main := z.threads[0]
-	z.place = (uintptr(main.at.Rsp) - maxBatch - 4<<10) &^ 15 // below what is on the stack
-	if !slices.ContainsFunc(m.written, func(r pages) bool { return z.place >= r[0] && uintptr(main.at.Rsp) <= r[0]+r[1] }) {
+	z.place = (uintptr(main.At.Rsp) - maxBatch - 4<<10) &^ 15 // below what is on the stack
+	if !slices.ContainsFunc(m.written, func(r pages) bool { return z.place >= r[0] && uintptr(main.At.Rsp) <= r[0]+r[1] }) {
 		return errors.New("its stack has no room for system calls")
 	}
 	if _, err := unix.PtracePokeText(z.pid, z.entry, caller); err != nil {
@@ -244,18 +255,18 @@ func (z *Zygote) examine(m memory) error {
 	}
 	for _, t := range z.threads {
 		b := z.batch()
-		tid, stack := b.room(make([]byte, 8)), b.room(t.stack[:])
+		tid, stack := b.room(make([]byte, 8)), b.room(t.Stack[:])
 		b.call(unix.SYS_PRCTL, unix.PR_GET_TID_ADDRESS, tid)
 		b.call(unix.SYS_SIGALTSTACK, 0, stack)
 		if err := b.run(t); err != nil {
 			return err
 		}
-		found, err := readMemory(t.id, tid, 8+len(t.stack))
+		found, err := readMemory(t.id, tid, 8+len(t.Stack))
 		if err != nil {
 			return err
 		}
-		t.tid = uintptr(word(found))
-		copy(t.stack[:], found[8:])
+		t.TID = uintptr(word(found))
+		copy(t.Stack[:], found[8:])
 	}
 	return nil
 }
