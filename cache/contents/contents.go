@@ -30,7 +30,7 @@ type Line struct {
 // sorts are the lines for entries that are not of one package, by kind.
 var sorts = map[string]string{
 	"snapshot": "snapshots", "library": "compiled code", "library-code": "compiled code", "wheel-code": "compiled code", "bytecode": "compiled code", "compiled": "compiled code",
-	"module": "compiled code", "machine-code": "compiled code", "stdlib": "compiled code", "built": "compiled code", "built-code": "compiled code", "deno-code": "compiled code",
+	"module": "compiled code", "machine-code": "compiled code", "stdlib": "compiled code", "built": "compiled code", "built-code": "compiled code", "deno-code": "compiled code", "deno-snapshot": "snapshots",
 	"sha256": "downloads", "sha512": "downloads",
 }
 

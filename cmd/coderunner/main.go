@@ -19,6 +19,7 @@ import (
 	osuser "os/user"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
 
+	"coderunner/internal/backend"
 	"coderunner/internal/trace"
 	"coderunner/internal/worker"
 )
@@ -52,6 +54,9 @@ func Main() int {
 	}
 	closeInherited()
 	deferCollection()
+	if len(os.Args) > 1 && os.Args[1] == "run" && slices.ContainsFunc(os.Args, namesJavaScript) {
+		go backend.PrepareDeno() // while the command line is read
+	}
 	if os.Getenv("HOME") == "" { // the cache and settings are in the directory that the system knows
 		if u, err := osuser.Current(); err == nil {
 			_ = os.Setenv("HOME", u.HomeDir)

@@ -148,6 +148,12 @@ func endingLanguage(name string) runners.Language {
 	return runners.ParseLanguage(strings.TrimPrefix(filepath.Ext(name), "."))
 }
 
+// namesJavaScript reports whether an argument names a file of JavaScript or TypeScript.
+func namesJavaScript(arg string) bool {
+	l := endingLanguage(arg)
+	return l == runners.JavaScript || l == runners.TypeScript
+}
+
 func isLanguageFlag(arg string) bool {
 	return arg == "-l" || arg == "--language" || strings.HasPrefix(arg, "--language=")
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"coderunner/internal/sandbox"
 	"coderunner/internal/testcache"
 	"coderunner/internal/testchild"
 )
@@ -132,6 +133,12 @@ func runScripts(t *testing.T, dir string, offline bool) {
 			"recv":   cmdRecv,
 			"finish": cmdFinish,
 			"logged": cmdLogged,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "zygotes" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			return sandbox.CanFork() == nil, nil
 		},
 	})
 }

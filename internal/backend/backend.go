@@ -78,7 +78,7 @@ func Open(cfg Config) (*Backend, error) {
 		}
 	}
 	if cfg.opensDeno() {
-		go deno.Prepare()
+		go PrepareDeno()
 	}
 	network, interceptor, err := openNetwork(cfg)
 	if err != nil {
@@ -107,6 +107,9 @@ func Open(cfg Config) (*Backend, error) {
 	}
 	return b, nil
 }
+
+// PrepareDeno does what the first Deno would wait for.
+func PrepareDeno() { deno.Prepare() }
 
 // opensDeno reports whether there is a runner of JavaScript.
 func (c Config) opensDeno() bool {

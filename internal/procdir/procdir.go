@@ -51,11 +51,27 @@ var errSwept = errors.New("another process removed it at once")
 // Make makes a directory in parent whose name begins with prefix, after sweeping
 // those of dead processes. The caller removes it.
 func Make(parent, prefix string) (*Dir, error) {
+	return makeBy(parent, prefix, func() (string, error) {
+		return os.MkdirTemp(parent, fmt.Sprintf("%s%d-", prefix, os.Getpid()))
+	})
+}
+
+// MakeNamed is Make for a directory whose name is known before. The error is [fs.ErrExist] if
+// another process has it, or it is not ours.
+func MakeNamed(parent, prefix, name string) (*Dir, error) {
+	return makeBy(parent, prefix, func() (string, error) {
+		path := filepath.Join(parent, prefix+name)
+		return path, os.Mkdir(path, 0o700)
+	})
+}
+
+// makeBy is Make for directories that a function makes.
+func makeBy(parent, prefix string, mkdir func() (path string, err error)) (*Dir, error) {
 	Sweep(parent, prefix)
 	var err error
 	for range attempts {
 		var d *Dir
-		if d, err = try(parent, prefix); err == nil {
+		if d, err = try(mkdir); err == nil {
 			return d, nil
 		}
 		if !errors.Is(err, errSwept) {
@@ -73,8 +89,8 @@ func Sweep(parent, prefix string) {
 
 // try makes a directory and locks it. The error is errSwept if another process
 // had the lock in between.
-func try(parent, prefix string) (*Dir, error) {
-	path, err := os.MkdirTemp(parent, fmt.Sprintf("%s%d-", prefix, os.Getpid()))
+func try(mkdir func() (path string, err error)) (*Dir, error) {
+	path, err := mkdir()
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func New(cfg Config) (*Runner, error) {
 	if i := cfg.Network.Intercept; i != nil {
 		root = i.Root()
 	}
-	dirs, err := process.OpenRunDirs(root)
+	dirs, err := process.OpenRunDirs(root, cfg.Leaving)
 	if err != nil {
 		return nil, err
 	}
@@ -102,11 +102,10 @@ func New(cfg Config) (*Runner, error) {
 		return nil, errors.Join(err, dirs.Close())
 	}
 	t.SweepGen(dirs.Path)
-	l := &launcher{Tool: t, RunDirs: dirs, Store: codecache.New(cfg.Cache, t.Log)}
+	l := &launcher{Tool: t, RunDirs: dirs, Store: codecache.New(cfg.Cache, t.Log, codecache.Kind, codecache.MaxEntries), Snapshots: codecache.New(cfg.Cache, t.Log, process.SnapshotKind, process.MaxSnapshots)}
 	r := &Runner{launcher: l, leases: process.NewLeases(l, cfg.Ahead), sessions: newSessions(), replayLimit: replayLimit}
 	r.installer = install.Installer{Tool: t, Stale: r.leases.DropPrepared}
 	r.codes = codes{r.leases}
-	l.Background.Go(l.LookAhead) // while the program is read
 	return r, nil
 }
 
@@ -143,8 +142,10 @@ func (r *Runner) Close() error {
 	r.leases.Close()
 	if r.Config.Ahead == 0 {
 		r.Store.Wait() // later processes use the databases
+		r.Snapshots.Wait()
 	}
 	r.Store.Close()
+	r.Snapshots.Close()
 	// A process that was killed ends meanwhile. What it was doing may have left something.
 	err := r.RunDirs.Close()
 	r.Background.Wait(context.Background())

@@ -121,7 +121,7 @@ func (j *job) variant() process.Variant {
 	merged := j.req.Stdout != nil && j.req.Stdout == j.req.Stderr
 	v := process.Variant{Binary: j.binary, Memory: j.req.Limits.Memory, Ready: j.ready.Packages, Merged: merged, Session: j.req.Session != nil, Asks: j.asks, Layout: j.layout}
 	v.Early = j.leases.Early(v, j.early())
-	v.Warm = j.Late() && j.leases.CanFork(v)
+	v.Warm = j.Late() && (j.leases.CanFork(v) || j.leases.Restorable(v))
 	return v
 }
 

@@ -14,7 +14,7 @@ import (
 
 // TestRunDirs has runs leave their directories in all kinds of ways.
 func TestRunDirs(t *testing.T) {
-	all, err := process.OpenRunDirs(nil)
+	all, err := process.OpenRunDirs(nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

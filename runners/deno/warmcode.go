@@ -27,9 +27,7 @@ import (
 //
 // Use decides which sets get databases: in a server the first run of a set has
 // them made in the background; other processes may end too early, so there the
-// second run does. The set without packages has them made by its first run: they
-// have the code of the bootstrap and of Deno's modules of Node, for processes that
-// are started and not forked.
+// second run does.
 
 // makeLimit bounds the loading of a set's packages, and so the wait in Close.
 const makeLimit = 15 * time.Second
@@ -40,12 +38,12 @@ type codes struct{ *process.Leases }
 // used records that a program ran in a process of the variant, and may start to
 // make its databases. Again reports whether its packages were prepared before.
 func (c *codes) used(v process.Variant, d deps.Dependencies, again bool) {
-	key := c.CodeKey(v)
-	wanted := len(d.Targets) > 0 && (again || c.Config.Ahead > 0)
-	if !v.Packaged() {
-		wanted = !c.CanFork(v) && c.CanPlace(v)
+	if key := c.SnapshotKey(v); key != "" && !c.Snapshots.Forgone(context.Background(), key) {
+		c.Snapshots.Want(key, func(ctx context.Context, dir string) error { return c.makeSnapshot(ctx, v, key, dir) }, func() {})
+		return
 	}
-	if key == "" || !wanted {
+	key := c.CodeKey(v)
+	if key == "" || len(d.Targets) == 0 || !again && c.Config.Ahead <= 0 {
 		return
 	}
 	making := v
@@ -60,10 +58,14 @@ func (c *codes) used(v process.Variant, d deps.Dependencies, again bool) {
 
 // suspect starts a check of a variant's databases after a Deno with them failed.
 func (c *codes) suspect(v process.Variant, d deps.Dependencies) {
+	if key := c.SnapshotKey(v); key != "" { // to make another costs less than to look
+		c.Snapshots.Drop(context.Background(), key)
+		return
+	}
 	narrow := v
 	narrow.Narrow, narrow.Early = true, nil
 	c.Store.Suspect(c.CodeKey(v), func(ctx context.Context) bool {
-		in, end, err := c.load(ctx, narrow, d)
+		in, end, err := c.load(ctx, narrow, d.Loader())
 		if in != nil {
 			in.Leave()
 		}
@@ -71,33 +73,16 @@ func (c *codes) suspect(v process.Variant, d deps.Dependencies) {
 	}, func() { c.DropVariant(v) }) // idle processes have them, too
 }
 
-// nodeLoader loads of Node what programs import, and what Deno loads when something first uses it.
-const nodeLoader = `import "node:assert"; import "node:async_hooks"; import "node:buffer"; import "node:child_process"; import "node:crypto"; import "node:events";
-import "node:fs"; import "node:fs/promises"; import "node:http"; import "node:https"; import "node:module"; import "node:net"; import "node:os"; import "node:path";
-import "node:perf_hooks"; import "node:process"; import "node:querystring"; import "node:readline"; import "node:stream"; import "node:stream/promises";
-import "node:string_decoder"; import "node:test"; import "node:timers"; import "node:timers/promises"; import "node:tls"; import "node:url"; import "node:util";
-import "node:worker_threads"; import "node:zlib";
-console.log({}, process.pid);
-await new Promise((ok) => setTimeout(ok));
-await (await fetch("data:,")).text();
-await crypto.subtle.digest("SHA-256", new Uint8Array(1));
-structuredClone({});
-`
-
 // load runs a program that loads packages. The caller calls leave on the instance, if it
 // is not nil.
-func (c *codes) load(ctx context.Context, v process.Variant, d deps.Dependencies) (*process.Instance, *ending.Ending, error) {
-	const main = "main.js"
-	loader := d.Loader()
-	if !v.Packaged() {
-		loader = nodeLoader
-	}
+func (c *codes) load(ctx context.Context, v process.Variant, loader string) (*process.Instance, *ending.Ending, error) {
+	const main = "main.ts"
 	in := c.Launch(ctx, v)
 	if err := in.Await(ctx, func(dir *process.RunDir) error { return dir.Write(main, loader, nil) }); err != nil {
 		in.Discard()
 		return nil, nil, err
 	}
-	j := &job{Analysis: program.Analysis{Main: main, Shown: main, Program: jsparse.Plain(loader), Deps: d}, leases: c.Leases, binary: v.Binary, ready: &install.Prepared{Packages: v.Ready}, begun: time.Now(), left: makeLimit}
+	j := &job{Analysis: program.Analysis{Main: main, Shown: main, Program: jsparse.Plain(loader)}, leases: c.Leases, binary: v.Binary, ready: &install.Prepared{Packages: v.Ready}, begun: time.Now(), left: makeLimit}
 	j.req.Limits = runners.Limits{Memory: v.Memory, Timeout: makeLimit}.WithDefaults()
 	end := j.attend(ctx, in, false)
 	if end == nil {
@@ -106,9 +91,60 @@ func (c *codes) load(ctx context.Context, v process.Variant, d deps.Dependencies
 	return in, end, nil
 }
 
+// usual does what programs do, and what Deno compiles for them.
+const usual = `type Row = { name: string; n: number };
+const rows: Row[] = [1, 2, 3].map((n) => ({ name: "row" + n, n }));
+class Sum { constructor(private total = 0) {} add(n: number): this { this.total += n; return this; } get value(): number { return this.total; } }
+console.log(rows, rows.reduce((sum, row) => sum.add(row.n), new Sum()).value, JSON.stringify(rows));
+await Promise.resolve(1);
+`
+
+// usualNode does what those do that import modules of Node.
+const usualNode = `import fs from "node:fs";
+import path from "node:path";
+import { createHash } from "node:crypto";
+console.log(fs.readdirSync(path.resolve(".")), createHash("sha256").update(Buffer.from("row")).digest("hex"), process.pid);
+`
+
+// makeSnapshot writes a snapshot for a variant into dir, and runs a program in a process that is
+// restored from it. The zygote has run one, too, so the snapshot knows what programs write to. If
+// that fails, none is tried again with this key.
+func (c *codes) makeSnapshot(ctx context.Context, v process.Variant, key, dir string) (err error) {
+	defer func() {
+		if err != nil && ctx.Err() == nil {
+			c.Snapshots.Forgo(ctx, key)
+		}
+	}()
+	program := usual
+	if v.Warm {
+		program = usualNode + usual
+	}
+	keeps, restored := v, v
+	keeps.Keeps, restored.From = true, dir
+	for _, v := range []process.Variant{keeps, restored} {
+		c.AwaitFirst(ctx)
+		in, end, err := c.load(ctx, v, program)
+		if in == nil {
+			return err
+		}
+		if err == nil && end.Outcome().Status != runners.Succeeded {
+			err = fmt.Errorf("run a program: %s", end.Outcome().Status)
+		}
+		if v.Keeps {
+			err = errors.Join(err, in.SaveSnapshot(dir))
+		} else if in.Leave(); !in.Restored() {
+			err = errors.Join(err, errors.New("no process could be restored"))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // make fills dir with the databases of a variant's packages.
 func (c *codes) make(ctx context.Context, v process.Variant, d deps.Dependencies, dir string) error {
-	in, end, err := c.load(ctx, v, d)
+	in, end, err := c.load(ctx, v, d.Loader())
 	if in == nil {
 		return err
 	}
@@ -127,10 +163,7 @@ func (c *codes) make(ctx context.Context, v process.Variant, d deps.Dependencies
 	if err := c.seal(ctx, v.Binary, in.Dir); err != nil {
 		return fmt.Errorf("finish Deno's databases: %w", err)
 	}
-	if err := codecache.Collect(in.Dir.Path, filepath.Base(in.Dir.Code()), dir, v.Databases()); err != nil || v.Packaged() {
-		return err
-	}
-	return process.WriteBootstrap(dir, v)
+	return codecache.Collect(in.Dir.Path, filepath.Base(in.Dir.Code()), dir)
 }
 
 // seal merges the write-ahead log of each database into its file. It runs in a new

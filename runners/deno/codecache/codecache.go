@@ -23,8 +23,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// Kind is the cache's kind for the databases of a set.
-const Kind = "deno-code"
+// Kind is the cache's kind for the databases of a set, of which MaxEntries are kept.
+const (
+	Kind       = "deno-code"
+	MaxEntries = 256
+)
 
 // Names are the files of Deno's databases. SQLite's other files are beside them.
 var Names = []string{"v8_code_cache_v2", "node_analysis_cache_v2", "dep_analysis_cache_v2"}
@@ -43,15 +46,15 @@ const (
 	// makes no more for a set.
 	maxFailures = 3
 
-	maxSize    = 64 << 20 // of one set, in bytes
-	maxEntries = 256      // sets on disk
-	maxBytes   = 1 << 30  // on disk
+	maxSize  = 64 << 20 // of one set, in bytes
+	maxBytes = 1 << 30  // on disk
 )
 
 // Store knows which sets of packages have databases. It is safe for concurrent
 // use. The caller closes it.
 type Store struct {
 	cache   *cache.Cache
+	kind    string
 	log     *zap.Logger
 	builder *builder.Builder
 	sets    recent.Map[string, set]
@@ -64,11 +67,11 @@ type set struct {
 	checked time.Time
 }
 
-// New returns a Store that keeps its databases in c.
-func New(c *cache.Cache, log *zap.Logger) *Store {
+// New returns a Store that keeps its databases in c, as entries of a kind.
+func New(c *cache.Cache, log *zap.Logger, kind string, maxEntries int) *Store {
 	return &Store{
-		cache: c, log: log,
-		builder: builder.New(builder.Options{Cache: c, Kind: Kind, MaxEntries: maxEntries, MaxBytes: maxBytes, MaxFailures: maxFailures, Log: log}),
+		cache: c, log: log, kind: kind,
+		builder: builder.New(builder.Options{Cache: c, Kind: kind, MaxEntries: maxEntries, MaxBytes: maxBytes, MaxFailures: maxFailures, Log: log}),
 	}
 }
 
@@ -92,7 +95,7 @@ func (s *Store) Find(key string) string {
 	}
 	ctx, release := s.cache.Hold(context.Background()) // databases that go are done without
 	defer release()
-	dir, _ := s.cache.Find(ctx, cache.Trees, Kind, key)
+	dir, _ := s.cache.Find(ctx, cache.Trees, s.kind, key)
 	s.found(key, dir)
 	return dir
 }
@@ -106,7 +109,7 @@ func (s *Store) Want(key string, fill func(ctx context.Context, dir string) erro
 	s.builder.Start(key, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, buildLimit)
 		defer cancel()
-		dir, err := s.cache.Dir(ctx, Kind, key, fill)
+		dir, err := s.cache.Dir(ctx, s.kind, key, fill)
 		if err != nil {
 			return err
 		}
@@ -114,6 +117,14 @@ func (s *Store) Want(key string, fill func(ctx context.Context, dir string) erro
 		done()
 		return nil
 	})
+}
+
+// Forgo records, for all processes, that a set gets no databases.
+func (s *Store) Forgo(ctx context.Context, key string) { s.builder.Note(ctx, s.kind+"-forgone", key) }
+
+// Forgone reports whether Forgo was called.
+func (s *Store) Forgone(ctx context.Context, key string) bool {
+	return s.builder.Noted(ctx, s.kind+"-forgone", key)
 }
 
 // Suspect calls check in the background after a Deno with the databases of a set
@@ -159,7 +170,7 @@ func (s *Store) Drop(ctx context.Context, key string) bool {
 		return false
 	}
 	s.builder.Fail(key)
-	if err := s.cache.Remove(ctx, cache.Entry{Section: cache.Trees, Kind: Kind, Key: key, Path: filepath.Dir(path)}); err != nil {
+	if err := s.cache.Remove(ctx, cache.Entry{Section: cache.Trees, Kind: s.kind, Key: key, Path: filepath.Dir(path)}); err != nil {
 		s.log.Warn("Deno's databases cannot be removed", zap.Error(err))
 	}
 	return true
@@ -179,16 +190,16 @@ func Copy(from, to string) error {
 	return nil
 }
 
-// Collect copies databases in a directory below root, which an untrusted
+// Collect copies the databases in a directory below root, which an untrusted
 // process wrote, into the directory to. It follows no link out of root.
-func Collect(root, dir, to string, names []string) error {
+func Collect(root, dir, to string) error {
 	in, err := os.OpenRoot(root)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	left, some := int64(maxSize), false
-	for _, name := range names {
+	for _, name := range Names {
 		from := filepath.Join(dir, name)
 		info, err := in.Lstat(from)
 		if errors.Is(err, os.ErrNotExist) {

@@ -40,7 +40,7 @@ func TestCollect(t *testing.T) {
 		if err := leave(filepath.Join(root, "code")); err != nil {
 			t.Fatal(err)
 		}
-		err := Collect(root, "code", to, Names)
+		err := Collect(root, "code", to)
 		entries, derr := os.ReadDir(to)
 		if err == nil || derr != nil || len(entries) != 0 {
 			t.Errorf("%s: %v, and %v, %v are taken", name, err, entries, derr)

@@ -133,47 +133,33 @@ func (s *sorted) add(script []byte) {
 	}
 }
 
-// bootstrapIn returns the paths of a bootstrap's main module and its text in a directory.
-func bootstrapIn(dir, name string) (main, text string) {
-	path := filepath.Join(dir, name)
+// bootstrap returns the paths of a bootstrap's main module and its text.
+func (f *runDirs) bootstrap(name string) (main, text string) {
+	path := filepath.Join(f.Path, name)
 	return path + ".js", path + ".txt"
 }
 
-// bootstrap returns those of an instance.
-func (in *Instance) bootstrap() (main, text string) {
-	return bootstrapIn(in.scripts, bootstrapName(in.Variant))
-}
-
-// ensureBootstrap writes the bootstrap of a variant, unless it is there.
-func (f *runDirs) ensureBootstrap(v Variant) error {
+// writeBootstrap writes the bootstrap of a variant, unless it is there.
+func (f *runDirs) writeBootstrap(v Variant) error {
 	f.writing.Lock()
 	defer f.writing.Unlock()
 	name := bootstrapName(v)
 	if slices.Contains(f.written, name) {
 		return nil
 	}
-	if err := WriteBootstrap(f.Path, v); err != nil {
-		return err
-	}
-	f.written = append(f.written, name)
-	return nil
-}
-
-// WriteBootstrap writes the bootstrap of a variant into a directory.
-func WriteBootstrap(dir string, v Variant) error {
-	name := bootstrapName(v)
-	main, text := bootstrapIn(dir, name)
+	main, text := f.bootstrap(name)
 	module := bytes.ReplaceAll(source("load"), []byte("NAME"), []byte(name))
 	if err := errors.Join(os.WriteFile(text, bootstrapText(name), 0o600), os.WriteFile(main, module, 0o600)); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
+	f.written = append(f.written, name)
 	return nil
 }
 
 // scripts returns the paths of what every process runs.
 func (f *runDirs) scripts() (all []string) {
 	for _, name := range []string{aloneName, packagesName, sessionName} {
-		main, text := bootstrapIn(f.Path, name)
+		main, text := f.bootstrap(name)
 		all = append(all, main, text)
 	}
 	return all

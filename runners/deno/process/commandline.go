@@ -58,7 +58,7 @@ func (in *Instance) commandLine() []string {
 	}
 	write := []string{f.Work(), f.Temp(), f.Report()}
 	args = append(args, permissionFlags(in.withoutCache(policy), read, write, hosts, imports)...)
-	main, _ := in.bootstrap()
+	main, _ := in.RunDirs.bootstrap(bootstrapName(v))
 	return append(args, main)
 }
 

@@ -57,7 +57,7 @@ func (in *Instance) Confinement() *sandbox.Spec {
 	if Unconfined(p) {
 		return nil
 	}
-	main, text := in.bootstrap()
+	main, text := in.RunDirs.bootstrap(bootstrapName(v))
 	s := &sandbox.Spec{
 		Execute: []string{v.Binary},
 		Read:    []string{in.OwnDir, in.code, main, text},

@@ -60,7 +60,7 @@ func (f *RunDir) link(shared string, packages bool) error {
 }
 
 // linkCode has the DENO_DIR lead to databases in a directory, "" if there are none.
-func (f *RunDir) linkCode(code string, names []string) (err error) {
+func (f *RunDir) linkCode(code string) (err error) {
 	if f.code == code {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (f *RunDir) linkCode(code string, names []string) (err error) {
 		}
 	}
 	if f.code = code; code != "" {
-		for _, name := range names {
+		for _, name := range codecache.Names {
 			err = errors.Join(err, f.symlink(filepath.Join(code, name), name))
 		}
 	}

@@ -27,7 +27,7 @@ func TestDenoDir(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("TMPDIR", temp)
-		all, err := OpenRunDirs(nil)
+		all, err := OpenRunDirs(nil, false)
 		if err != nil {
 			t.Fatal(err)
 		}

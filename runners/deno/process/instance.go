@@ -49,18 +49,8 @@ type Variant struct {
 	Asks    bool            // Deno allows all of the network, and the guard decides
 	Early   *Early          // what it loads before there is a program; nil: nothing
 	Warm    bool            // its zygote loads what Deno loads when something first uses it
-}
-
-// Packaged reports whether there are packages.
-func (v Variant) Packaged() bool { return v.Ready.NPM || v.Ready.Remote }
-
-// Databases returns the names of those that are kept: without packages those of modules would
-// have next to nothing.
-func (v Variant) Databases() []string {
-	if v.Packaged() {
-		return codecache.Names
-	}
-	return codecache.Names[:1]
+	Keeps   bool            // its zygote is for a snapshot
+	From    string          // the directory of a snapshot from which its process is restored on trial
 }
 
 // variantKey returns a key of the variant and of the environment of its processes,
@@ -101,8 +91,9 @@ func (in *Instance) allowed() runners.Policy {
 // Launcher starts processes.
 type Launcher struct {
 	*Tool
-	RunDirs *runDirs
-	Store   *codecache.Store
+	RunDirs   *runDirs
+	Store     *codecache.Store
+	Snapshots *codecache.Store // of snapshots
 
 	Background inflight.Group // work that runs leave behind
 	Dying      inflight.Group // what waits for killed processes where this one need not
@@ -125,22 +116,22 @@ type Instance struct {
 	Launched time.Time // when it was launched
 	Dir      *RunDir
 
-	OwnDir  string // its DENO_DIR
-	code    string // the directory of its databases, or of those that it fills; "": there is none, or it is the shared DENO_DIR
-	scripts string // the directory of its bootstrap
+	OwnDir string // its DENO_DIR
+	code   string // the directory of its databases, or of those that it fills; "": there is none, or it is the shared DENO_DIR
 
 	arranged chan struct{} // closed when Dir is there to be filled, or the start has failed
 	started  chan struct{} // closed when it is ready, or has failed
 	// The rest is set before started is closed.
-	err     error            // why it failed
-	Process *process.Process // nil if there is none
-	zygote  *zygote          // what the process is a fork of; nil: it was started itself
-	Before  process.Usage    // what it has used so far
-	found   findings         // about its early packages
-	Workers bool             // a program of its session may have started Workers
-	Guard   guard.Guard      // of its sockets
-	Orders  *os.File         // where a session's process gets its orders
-	used    bool             // its process has run its program, and has ended
+	err      error            // why it failed
+	Process  *process.Process // nil if there is none
+	zygote   *zygote          // what the process is a fork of; nil: there is none
+	restored bool             // it is restored from a snapshot
+	Before   process.Usage    // what it has used so far
+	found    findings         // about its early packages
+	Workers  bool             // a program of its session may have started Workers
+	Guard    guard.Guard      // of its sockets
+	Orders   *os.File         // where a session's process gets its orders
+	used     bool             // its process has run its program, and has ended
 
 	Interceptor netpolicy.Interceptor // of its connections, whose placeholders it has; nil: none
 }
@@ -186,18 +177,13 @@ func LastLines(text string) string {
 	return ": " + deps.Shorten(strings.ToValidUTF8(strings.Join(lines, " | "), ""), 600)
 }
 
-// CodeKey returns a digest of the databases' inputs, "" if there are none for the variant:
-// without packages they have the bootstrap only. V8 rejects code that was compiled under another
-// heap limit.
+// CodeKey returns a digest of the databases' inputs, "" if there are no packages. V8 rejects code
+// that was compiled under another heap limit.
 func (l *Launcher) CodeKey(v Variant) string {
-	set := v.Ready.Set
-	if !v.Packaged() {
-		if v.Session {
-			return ""
-		}
-		set = digest(bootstrapName(v))
+	if !v.Ready.NPM && !v.Ready.Remote {
+		return ""
 	}
-	return runners.SHA256(runners.JSON([]any{3, l.Version, l.DenoDir, heapFlag(v.Memory), set}))
+	return runners.SHA256(runners.JSON([]any{3, l.Version, l.DenoDir, heapFlag(v.Memory), v.Ready.Set}))
 }
 
 // Databases returns the directory with the databases for a variant, "" if there are
@@ -207,15 +193,6 @@ func (l *Launcher) Databases(v Variant) string {
 		return l.Store.Find(key)
 	}
 	return ""
-}
-
-// LookAhead looks for what the process of a program without packages needs, or makes it: else the
-// first would wait for that. The start reports what is wrong with it.
-func (l *Launcher) LookAhead() {
-	alone := Variant{Memory: runners.Limits{Memory: l.Config.Memory}.WithDefaults().Memory, Ready: &Packages{}}
-	if l.Databases(alone) == "" || !l.Config.Leaving {
-		_ = l.RunDirs.ensureBootstrap(alone)
-	}
 }
 
 // Usage returns what the process has used since it was ready.

@@ -31,31 +31,10 @@ func (in *Instance) cannotWrite(path string) bool {
 	return !Unconfined(p) && sandbox.ABI() > 0 && !p.CanWrite(path)
 }
 
-// CanPlace reports whether processes of a variant can be given databases as they are: they can
-// only read what is in the cache.
-func (l *Launcher) CanPlace(v Variant) bool {
-	in := &Instance{Launcher: l, Variant: v}
-	return in.guarded() && in.cannotWrite(l.Config.Cache.Root())
-}
-
 // kept reports whether the instance's directories can be used again: a live process that left
 // the group may have them open.
 func (in *Instance) kept() bool {
 	return !in.Config.Leaving && sandbox.Probe().Name == sandbox.Full && !Unconfined(in.Config.Policy)
-}
-
-// find looks for databases of the instance, which may be forked, and reports whether it can be
-// given them as they are. Those of no packages have the bootstrap with them.
-func (in *Instance) find(forks bool) (master string, place bool) {
-	v := in.Variant
-	if place = in.CanPlace(v); !v.Making && !forks && (place || v.Packaged()) {
-		master = in.Databases(v) // who fills new ones has none, and forks would share what their zygote has open
-	}
-	place = place && in.cannotWrite(master) // a grant may be of a part of the cache
-	if in.scripts = in.RunDirs.Path; place && master != "" && !v.Packaged() {
-		in.scripts = master
-	}
-	return master, place
 }
 
 // cold reports whether the instance has packages and no databases that were made for them.
@@ -63,8 +42,8 @@ func (in *Instance) cold() bool {
 	return in.Variant.Ready.NPM && (in.Variant.Making || in.code == "")
 }
 
-// arrange makes the DENO_DIR of an instance with what find has found.
-func (in *Instance) arrange(master string, place bool) error {
+// arrange makes the DENO_DIR of an instance.
+func (in *Instance) arrange() error {
 	v := in.Variant
 	if err := in.configureDeno(); err != nil {
 		return err
@@ -77,13 +56,18 @@ func (in *Instance) arrange(master string, place bool) error {
 		return nil
 	}
 	in.OwnDir = in.Dir.denoDir()
+	master := ""
+	if !v.Making { // who fills new ones has none
+		master = in.Databases(v)
+	}
+	place := in.guarded() && in.cannotWrite(in.Config.Cache.Root()) && in.cannotWrite(master) // a grant may be of a part of the cache
 	if in.code = master; master != "" && !place || v.Making {
 		in.code = in.Dir.Code()
 		if err := codecache.Copy(master, in.code); err != nil {
 			return fmt.Errorf("copy Deno's databases: %w", err)
 		}
 	}
-	return in.Dir.linkCode(in.code, v.Databases()) // "": Deno has its databases in memory
+	return in.Dir.linkCode(in.code) // "": Deno has its databases in memory
 }
 
 // configureDeno writes what Deno's flags name, as far as it depends on the run.
@@ -135,16 +119,17 @@ func (in *Instance) start(ctx context.Context) error {
 	arranged := sync.OnceFunc(func() { close(in.arranged) })
 	defer arranged()
 	var err error
-	forks := in.home != nil && !in.unforked.Load()
+	forks := in.Variant.Keeps || in.home != nil && !in.unforked.Load()
 	arranging := trace.Begin("make the run's directory")
-	if in.Dir, err = in.RunDirs.Take(); err == nil {
+	if in.Dir, err = in.RunDirs.Take(); err == nil && in.restore() {
+		arranged()
+		return in.limit()
+	}
+	if err == nil {
 		var written error
 		var writing sync.WaitGroup
-		master, place := in.find(forks)
-		if in.scripts == in.RunDirs.Path {
-			writing.Go(func() { written = in.RunDirs.ensureBootstrap(in.Variant) })
-		}
-		err = in.arrange(master, place)
+		writing.Go(func() { written = in.RunDirs.writeBootstrap(in.Variant) })
+		err = in.arrange()
 		writing.Wait()
 		err = errors.Join(err, written)
 	}
@@ -203,6 +188,20 @@ func (in *Instance) compiled() string {
 // exec starts the process, or its zygote.
 func (in *Instance) exec(forks bool) (*process.Process, error) {
 	defer trace.Begin("start Deno, confined")()
+	c := in.command()
+	if !forks {
+		return process.Start(c)
+	}
+	z, err := process.StartZygote(c)
+	if err != nil {
+		return nil, err
+	}
+	in.zygote = &zygote{Zygote: z}
+	return z.Process, nil
+}
+
+// command returns the command by which the process is started.
+func (in *Instance) command() process.Command {
 	may := in.Confinement()
 	env, _ := in.runEnv(in.policy(), in.OwnDir, in.Dir.Temp())
 	env = append(env, in.interceptEnv()...)
@@ -213,19 +212,10 @@ func (in *Instance) exec(forks bool) (*process.Process, error) {
 	if in.Variant.Session {
 		input = in.Dir.stdin()
 	}
-	c := process.Command{
+	return process.Command{
 		Path: in.Variant.Binary, Args: in.commandLine(), Dir: in.Dir.Work(), Env: env, Spec: may, Group: may != nil,
 		Merged: in.Variant.Merged, Input: input, BeforeKill: in.Guard.Settle,
 	}
-	if !forks {
-		return process.Start(c)
-	}
-	z, err := process.StartZygote(c)
-	if err != nil {
-		return nil, err
-	}
-	in.zygote = &zygote{Zygote: z}
-	return z.Process, nil
 }
 
 // configure makes what Deno has no use for before its setup, sends that, and waits for the byte
@@ -305,7 +295,9 @@ func (in *Instance) Leave() {
 func (in *Instance) Clear() {
 	in.Orders.Close() // a nil file returns an error, ignored
 	in.Guard.Close()
-	if in.Dir == nil {
+	in.RunDirs.closing.RLock()
+	defer in.RunDirs.closing.RUnlock()
+	if in.Dir == nil || in.RunDirs.closed {
 		return
 	}
 	keep := in.kept()

@@ -38,29 +38,41 @@ const BasePrefix = "coderunner-deno-"
 //	    ├── tools    a pipe: answers to what a program asks of its tools
 //	    └── orders, stdin  pipes of a session's process
 type runDirs struct {
-	Path string
-	dir  *procdir.Dir // base
+	Path  string
+	Named bool         // the path is the same for every command
+	dir   *procdir.Dir // base
 
 	mu      sync.Mutex // guards free and Next
 	free    []*RunDir
 	Next    int
+	closing sync.RWMutex // held while directories are removed; guards closed
+	closed  bool         // the path may be another process's
+
 	writing sync.Mutex // guards written
 	written []string   // names of bootstraps
 }
 
 // OpenRunDirs makes the base directory and removes those of dead processes.
 //
-// The root, if there is one, is a certificate that programs trust.
-func OpenRunDirs(root []byte) (*runDirs, error) {
+// The root, if there is one, is a certificate that programs trust. Named asks for the directory
+// that snapshots of processes know.
+func OpenRunDirs(root []byte, named bool) (*runDirs, error) {
 	temp, err := filepath.EvalSymlinks(os.TempDir()) // Deno tells programs the real path
 	if err != nil {
 		return nil, fmt.Errorf("locate the directory for runs: %w", err)
 	}
-	dir, err := procdir.Make(temp, BasePrefix)
+	var dir *procdir.Dir
+	if named {
+		dir, err = procdir.MakeNamed(temp, BasePrefix, fmt.Sprintf("of-user-%d", os.Getuid()))
+		named = err == nil // else another command has it
+	}
+	if !named {
+		dir, err = procdir.Make(temp, BasePrefix)
+	}
 	if err != nil {
 		return nil, err
 	}
-	f := &runDirs{Path: dir.Path(), dir: dir}
+	f := &runDirs{Path: dir.Path(), Named: named, dir: dir}
 	if root != nil {
 		if err := os.WriteFile(f.root(), root, 0o600); err != nil {
 			return nil, errors.Join(fmt.Errorf("fill the directory for runs: %w", err), f.Close())
@@ -72,6 +84,9 @@ func OpenRunDirs(root []byte) (*runDirs, error) {
 func (f *runDirs) root() string { return filepath.Join(f.Path, "root.pem") }
 
 func (f *runDirs) Close() error {
+	f.closing.Lock()
+	defer f.closing.Unlock()
+	f.closed = true
 	if err := f.dir.Remove(); err != nil {
 		return fmt.Errorf("remove the directory for runs: %w", err)
 	}

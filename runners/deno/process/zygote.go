@@ -26,18 +26,30 @@ import (
 // databases open, sessions pipes of their own, and placeholders of secrets are for one process.
 func (l *Leases) CanFork(v Variant) bool {
 	in := &Instance{Launcher: l.Launcher, Variant: v}
-	return l.Pool != nil && v.Ready != nil && v.Ready.Dir == "" && !v.Ready.NPM && !v.Ready.Remote && !v.Session && !v.Making && !v.Narrow && !v.Merged && v.Early == nil &&
-		l.Config.Network.Intercept == nil && in.guarded() && in.kept() && !l.unforked.Load() && process.CanFork() == nil
+	return l.Pool != nil && !v.Merged && in.forkable() && in.kept() && !l.unforked.Load() && process.CanFork() == nil
 }
 
-// Forked reports whether the process of a ready instance is a fork.
-func (in *Instance) Forked() bool { return in.zygote != nil }
+// forkable reports whether the variant of the instance allows forks.
+func (in *Instance) forkable() bool {
+	v := in.Variant
+	return v.Ready != nil && v.Ready.Dir == "" && !v.Ready.NPM && !v.Ready.Remote && !v.Session && !v.Making && !v.Narrow && v.Early == nil &&
+		in.Config.Network.Intercept == nil && in.guarded()
+}
+
+// Forked reports whether the process of a ready instance is a fork, or restored from a snapshot.
+func (in *Instance) Forked() bool { return in.zygote != nil || in.restored }
 
 // firstFork makes the process of an instance whose zygote is ready. Where that cannot be, it
 // starts one, and no more zygotes.
 func (in *Instance) firstFork(ctx context.Context) error {
 	in.Process = nil
-	err := in.zygote.Freeze()
+	var err error
+	if in.Variant.Keeps && in.Variant.Warm {
+		err = in.warm()
+	}
+	if err == nil {
+		err = in.zygote.Freeze()
+	}
 	if err == nil {
 		err = in.fork()
 	}
@@ -87,18 +99,20 @@ type zygote struct {
 func (in *Instance) warmUp() {
 	in.zygote.warm.Do(func() {
 		in.Background.Go(func() {
-			z := in.zygote
-			err := z.RunOn(func() error {
-				if err := WriteFrame(z.Stdin, map[string]bool{"warm": true}); err != nil {
-					return err
-				}
-				return z.Stdout.ReadFull(make([]byte, len("\n\x06")), startLimit)
-			})
-			if err != nil {
+			if err := in.zygote.RunOn(in.warm); err != nil {
 				in.Log.Debug("a process that is forked has ended", zap.Error(err))
 			}
 		})
 	})
+}
+
+// warm has the zygote, which runs, load it.
+func (in *Instance) warm() error {
+	z := in.zygote
+	if err := WriteFrame(z.Stdin, map[string]bool{"warm": true}); err != nil {
+		return err
+	}
+	return z.Stdout.ReadFull(make([]byte, len("\n\x06")), startLimit)
 }
 
 // again returns an instance with a new process, the zygote and the directory of a used one.

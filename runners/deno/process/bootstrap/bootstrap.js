@@ -136,6 +136,7 @@ async function warmUp() {
       await import("node:" + name);
     }
     internals.__nodeBootstrapArgs = args;
+    delete globalThis.nodeBootstrap; // as Deno does
     beginNode = () => internals.__bootstrapNodeProcess(args.argv0, args.denoArgs, args.denoVersion, args.nodeDebug ?? "", false, args.runningOnMainThread);
   }
   await (await fetch("data:,")).text();
