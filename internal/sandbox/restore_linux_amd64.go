@@ -94,7 +94,8 @@ func (z *Zygote) outside(unconfined func(func() error) error) {
 
 // restore makes of a process that stands before its first instruction the one that was saved. It has
 // the snapshot's files open, from a number on.
-func (z *Zygote) restore(s *stopped, first int) error {
+func (z *Zygote) restore(s *stopped, first int, to reach, armed bool) error {
+	z.began(s.pid, z.entry, to, armed)
 	var fresh []vma
 	if err := z.unconfined(func() (err error) { fresh, err = vmas(s.pid, "maps"); return err }); err != nil {
 		return err

@@ -196,13 +196,14 @@ func confineStarted(k kernel, s Spec, zygote *Zygote, pid int, to reach, enter b
 			return err
 		}
 	}
+	if zygote.kept() {
+		return zygote.restore(process, first, to, enter)
+	}
 	for _, r := range s.Large {
 		_, _ = process.call(unix.SYS_MADVISE, r[0], r[1], unix.MADV_HUGEPAGE) // else it is slower
 	}
 	if zygote != nil { // its forks come under the filter
-		if zygote.began(pid, process.at.pc(), to, enter); zygote.kept() {
-			return zygote.restore(process, first)
-		}
+		zygote.began(pid, process.at.pc(), to, enter)
 		return errors.Join(process.release(), unix.PtraceDetach(pid))
 	}
 	flags := k.flags

@@ -74,10 +74,7 @@ func StartZygote(s Spec, end <-chan struct{}, start func(trace bool, files []*os
 
 // began keeps what is known of a zygote that is about to run.
 func (z *Zygote) began(pid int, entry uintptr, to reach, armed bool) {
-	z.pid, z.reach, z.armed = pid, to, armed
-	if z.snapshot == nil {
-		z.entry = entry
-	}
+	z.pid, z.entry, z.reach, z.armed = pid, entry, to, armed
 }
 
 // has keeps the network that it has.

@@ -40,6 +40,8 @@ type job struct {
 	clock atomic.Pointer[runners.Clock]
 	fresh bool // do not take an idle process
 
+	restored bool // its process was, from a snapshot
+
 	script  string                       // its name in stacks: that of main, and in a session another one each time
 	again   bool                         // its session's process has run a program
 	nonce   string                       // of its session's call
@@ -156,6 +158,7 @@ func (j *job) execute(ctx context.Context, load bool) (*ending.Ending, error) {
 		if err != nil {
 			return nil, err
 		}
+		j.restored = in.Restored()
 		running := trace.Begin("the program")
 		end := j.attend(ctx, in, load)
 		running()

@@ -79,6 +79,7 @@ func (r *Runner) conclude(j *job, end *ending.Ending, o *runners.Outcome) {
 	switch {
 	case end.RuntimeFailed():
 		r.codes.suspect(j.variant(), j.Deps)
+	case j.restored: // all is made that the next could use
 	case o.Status == runners.Succeeded || o.Status == runners.Failed:
 		v := j.variant()
 		r.codes.used(v, j.Deps, !j.ready.Fresh)

@@ -65,7 +65,7 @@ func (c *codes) suspect(v process.Variant, d deps.Dependencies) {
 	narrow := v
 	narrow.Narrow, narrow.Early = true, nil
 	c.Store.Suspect(c.CodeKey(v), func(ctx context.Context) bool {
-		in, end, err := c.load(ctx, narrow, d.Loader())
+		in, end, err := c.load(ctx, narrow, "main.js", d.Loader())
 		if in != nil {
 			in.Leave()
 		}
@@ -73,20 +73,19 @@ func (c *codes) suspect(v process.Variant, d deps.Dependencies) {
 	}, func() { c.DropVariant(v) }) // idle processes have them, too
 }
 
-// load runs a program that loads packages. The caller calls leave on the instance, if it
-// is not nil.
-func (c *codes) load(ctx context.Context, v process.Variant, loader string) (*process.Instance, *ending.Ending, error) {
-	const main = "main.ts"
+// load runs a program of ours, such as one that loads packages. The caller calls leave on the
+// instance, if it is not nil.
+func (c *codes) load(ctx context.Context, v process.Variant, main, text string) (*process.Instance, *ending.Ending, error) {
 	in := c.Launch(ctx, v)
-	if err := in.Await(ctx, func(dir *process.RunDir) error { return dir.Write(main, loader, nil) }); err != nil {
+	if err := in.Await(ctx, func(dir *process.RunDir) error { return dir.Write(main, text, nil) }); err != nil {
 		in.Discard()
 		return nil, nil, err
 	}
-	j := &job{Analysis: program.Analysis{Main: main, Shown: main, Program: jsparse.Plain(loader)}, leases: c.Leases, binary: v.Binary, ready: &install.Prepared{Packages: v.Ready}, begun: time.Now(), left: makeLimit}
+	j := &job{Analysis: program.Analysis{Main: main, Shown: main, Program: jsparse.Plain(text)}, leases: c.Leases, binary: v.Binary, ready: &install.Prepared{Packages: v.Ready}, begun: time.Now(), left: makeLimit}
 	j.req.Limits = runners.Limits{Memory: v.Memory, Timeout: makeLimit}.WithDefaults()
 	end := j.attend(ctx, in, false)
 	if end == nil {
-		return in, nil, errors.New("load the packages: Deno died")
+		return in, nil, errors.New("Deno died")
 	}
 	return in, end, nil
 }
@@ -123,7 +122,7 @@ func (c *codes) makeSnapshot(ctx context.Context, v process.Variant, key, dir st
 	keeps.Keeps, restored.From = true, dir
 	for _, v := range []process.Variant{keeps, restored} {
 		c.AwaitFirst(ctx)
-		in, end, err := c.load(ctx, v, program)
+		in, end, err := c.load(ctx, v, "main.ts", program)
 		if in == nil {
 			return err
 		}
@@ -144,7 +143,7 @@ func (c *codes) makeSnapshot(ctx context.Context, v process.Variant, key, dir st
 
 // make fills dir with the databases of a variant's packages.
 func (c *codes) make(ctx context.Context, v process.Variant, d deps.Dependencies, dir string) error {
-	in, end, err := c.load(ctx, v, d.Loader())
+	in, end, err := c.load(ctx, v, "main.js", d.Loader())
 	if in == nil {
 		return err
 	}

@@ -339,10 +339,8 @@ func TestCodeKey(t *testing.T) {
 	add("another limit", r, process.Variant{Memory: 128 << 20, Ready: v.Ready})
 	add("another Deno", of("2", "/a"), v)
 	add("another cache", of("1", "/b"), v)
-	add("no packages", r, process.Variant{Memory: v.Memory, Ready: &process.Packages{}})
-	add("a configuration", r, process.Variant{Memory: v.Memory, Ready: &process.Packages{Dir: "/prepared"}})
-	if key := r.CodeKey(process.Variant{Memory: v.Memory, Ready: &process.Packages{}, Session: true}); key != "" {
-		t.Errorf("of a session without packages: %q", key)
+	if key := r.CodeKey(process.Variant{Memory: v.Memory, Ready: &process.Packages{Dir: "/prepared"}}); key != "" {
+		t.Errorf("without packages: %q", key)
 	}
 	if a, b := r.CodeKey(v), r.CodeKey(process.Variant{Binary: "/deno", Memory: v.Memory, Ready: &process.Packages{NPM: true, Set: "x", Dir: "/elsewhere"}}); a != b {
 		t.Errorf("the same set has the keys %s and %s", a, b)
