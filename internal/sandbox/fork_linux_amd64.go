@@ -77,10 +77,10 @@ func (f *forked) reopen() error {
 	b, main := f.of.batch(), &f.main
 	b.call(unix.SYS_SET_TID_ADDRESS, main.TID)
 	b.call(unix.SYS_SET_ROBUST_LIST, main.Robust[0], main.Robust[1])
-	if !f.of.kept() { // else it has been started so
+	if !f.of.kept() { // else it has been started in its own
 		b.call(unix.SYS_SETPGID, 0, 0)
-		b.call(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	}
+	b.call(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
 	ours, spare := reopen(b, f.of.open, f.of.pipes)
 	for _, r := range f.of.learned {
 		// While it has one thread no other processor has to be told.
