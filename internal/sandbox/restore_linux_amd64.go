@@ -25,11 +25,8 @@ func OpenSnapshot(dir string) (*Snapshot, error) {
 		return nil, err
 	}
 	m := &Snapshot{}
-	if err := json.Unmarshal(text, &m.snapshot); err != nil {
+	if err := m.decode(text); err != nil {
 		return nil, fmt.Errorf("read the snapshot of a process: %w", err)
-	}
-	if len(m.Files) == 0 || len(m.Threads) == 0 {
-		return nil, errors.New("the snapshot of a process is empty")
 	}
 	m.Files[0].Name = filepath.Join(dir, memoryName)
 	for i, f := range m.Files {
@@ -48,6 +45,24 @@ func OpenSnapshot(dir string) (*Snapshot, error) {
 	}
 	return m, nil
 }
+
+// decode reads the state of a snapshot.
+func (m *snapshot) decode(text []byte) error {
+	if err := json.Unmarshal(text, m); err != nil {
+		return err
+	}
+	part := func(t *thread) bool { return t == nil || len(t.Vector) == 0 }
+	if len(m.Files) == 0 || len(m.Threads) == 0 || slices.ContainsFunc(m.Threads, part) || slices.Contains(m.Open, nil) {
+		return errors.New("it is not complete")
+	}
+	if m.Keys < 0 || m.Keys > maxKeys {
+		return fmt.Errorf("it has %d keys of memory", m.Keys)
+	}
+	return nil
+}
+
+// maxKeys is how many keys of memory a process can have.
+const maxKeys = 16
 
 // Close closes the files of the snapshot. Processes that were restored keep what they have.
 func (m *Snapshot) Close() (err error) {

@@ -149,7 +149,7 @@ func TestSnapshotRefused(t *testing.T) {
 		"is not that":           func(m *Snapshot) { m.Kernel[slices.IndexFunc(m.Kernel, isFunctions)].At[1] += 4096 },
 		ErrTaken.Error():        func(m *Snapshot) { m.Maps = m.Maps[1:] },
 		"map a snapshot":        func(m *Snapshot) { m.Maps[0].Prot |= unix.PROT_WRITE | 1<<20; m.Maps[0].File = 99 },
-		"pkey_alloc":            func(m *Snapshot) { m.Keys = 20 }, // there are 15
+		"pkey_alloc":            func(m *Snapshot) { m.Keys = maxKeys }, // one is that of all memory
 		"snapshot of a process": func(m *Snapshot) { m.Files = nil },
 	} {
 		m := &Snapshot{}
@@ -175,6 +175,22 @@ func TestSnapshotRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// FuzzSnapshot reads snapshots of which a part is another.
+func FuzzSnapshot(f *testing.F) {
+	f.Add([]byte(`{"Files":[{}],"Threads":[{"Vector":"AA=="}],"Maps":"AAAAAAAAAAAAEAAAAAAAAAAAAAAAAAAAAwAAACIAAAD/////AAAAAAAAAAAAAAAA","Open":[{"Descriptors":[{"FD":3}]}],"Actions":[{"Signal":2}]}`))
+	f.Add([]byte(`{"Files":[{}],"Threads":[null],"Maps":"AAA=","Learned":"AAAAAAAAAAA=","Keys":-1}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m := &Snapshot{}
+		if m.decode(text) != nil {
+			return
+		}
+		_ = m.fits([]vma{{at: pages{0x1000, 0x1000}}, {name: "[vdso]"}}, 0x1000, 0x2000)
+		b := &batch{}
+		b.restoreMaps(m, 3)
+		b.leave(m, nil)
+	})
 }
 
 func isFunctions(k special) bool { return k.Name == "[vdso]" }
