@@ -121,8 +121,7 @@ func (in *Instance) start(ctx context.Context) error {
 	var err error
 	forks := in.Variant.Keeps || in.home != nil && !in.unforked.Load()
 	arranging := trace.Begin("make the run's directory")
-	if in.Dir, err = in.RunDirs.Take(); err == nil && in.restore() {
-		arranged()
+	if in.Dir, err = in.RunDirs.Take(); err == nil && in.restore(arranged) {
 		return in.limit()
 	}
 	if err == nil {

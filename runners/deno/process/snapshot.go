@@ -108,8 +108,9 @@ func (in *Instance) notRestored(why error) {
 // Restored reports whether the process of a ready instance was restored from a snapshot.
 func (in *Instance) Restored() bool { return in.restored }
 
-// restore restores the process from its snapshot, and reports whether that was possible.
-func (in *Instance) restore() bool {
+// restore restores the process from its snapshot, and reports whether that was possible. Arranged is
+// called when the program can be put into the directory.
+func (in *Instance) restore(arranged func()) bool {
 	if in.Dir.Path != in.RunDirs.first().Path {
 		return false
 	}
@@ -119,6 +120,7 @@ func (in *Instance) restore() bool {
 	}
 	defer m.Close()
 	defer trace.Begin("restore Deno")()
+	arranged()
 	var linked error
 	var linking sync.WaitGroup
 	linking.Go(func() { linked = in.linkAll() })
