@@ -120,7 +120,7 @@ func (c *codes) makeSnapshot(ctx context.Context, v process.Variant, key, dir st
 	}
 	keeps, restored := v, v
 	keeps.Keeps, restored.From = true, dir
-	for _, v := range []process.Variant{keeps, restored} {
+	for _, v := range []process.Variant{keeps, restored, restored} { // once more: its place may be taken by chance
 		c.AwaitFirst(ctx)
 		in, end, err := c.load(ctx, v, "main.ts", program)
 		if in == nil {
@@ -131,14 +131,14 @@ func (c *codes) makeSnapshot(ctx context.Context, v process.Variant, key, dir st
 		}
 		if v.Keeps {
 			err = errors.Join(err, in.SaveSnapshot(dir))
-		} else if in.Leave(); !in.Restored() {
-			err = errors.Join(err, errors.New("no process could be restored"))
+		} else {
+			in.Leave()
 		}
-		if err != nil {
+		if err != nil || in.Restored() {
 			return err
 		}
 	}
-	return nil
+	return errors.New("no process could be restored")
 }
 
 // make fills dir with the databases of a variant's packages.

@@ -40,7 +40,7 @@ type Config struct {
 	Ahead int
 
 	// Leaving reports that this process ends when the Runner is closed. Close then does not wait
-	// until processes have ended that were killed.
+	// until processes have ended that were killed, and processes are restored from snapshots.
 	Leaving bool
 
 	// Portable reports that the cache is for other machines: nothing goes into it that is not

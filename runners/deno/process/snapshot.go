@@ -44,7 +44,7 @@ func (l *Launcher) Restorable(v Variant) bool {
 		_, ok := os.LookupEnv(name)
 		return ok && l.Config.Policy.HostEnv(name)
 	}
-	return l.Config.Leaving && l.RunDirs.Named && !v.Keeps && in.forkable() && sandbox.CanFork() == nil && !slices.ContainsFunc(l.Config.Policy.Env.List, given)
+	return l.Config.Leaving && !l.Config.Portable && l.RunDirs.Named && !v.Keeps && in.forkable() && sandbox.CanFork() == nil && !slices.ContainsFunc(l.Config.Policy.Env.List, given)
 }
 
 // snapshotOf returns an instance of the variant in the directory that its snapshot knows.
