@@ -57,6 +57,15 @@ func (b *batch) call(number uintptr, args ...uintptr) {
 	b.calls = append(b.calls, call)
 }
 
+// register adds the calls by which a new thread tells the kernel what it had been told of an old one.
+func (b *batch) register(t *thread) {
+	b.call(unix.SYS_SIGALTSTACK, b.room(t.Stack[:]), 0)
+	b.call(unix.SYS_SET_ROBUST_LIST, t.Robust[0], t.Robust[1])
+	if r := t.Rseq; r.Area != 0 {
+		b.call(unix.SYS_RSEQ, uintptr(r.Area), uintptr(r.Size), 0, uintptr(r.Signature))
+	}
+}
+
 // run has a thread make the calls, of which none may fail, and puts the results in the place of
 // the numbers. The thread is stopped before and after.
 func (b *batch) run(t *thread) error {

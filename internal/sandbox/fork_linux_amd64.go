@@ -142,11 +142,7 @@ func (f *forked) begin() error {
 			return err
 		}
 		b := z.batch()
-		b.call(unix.SYS_SIGALTSTACK, b.room(own.Stack[:]), 0)
-		b.call(unix.SYS_SET_ROBUST_LIST, own.Robust[0], own.Robust[1])
-		if r := own.Rseq; r.Area != 0 {
-			b.call(unix.SYS_RSEQ, uintptr(r.Area), uintptr(r.Size), 0, uintptr(r.Signature))
-		}
+		b.register(&own)
 		if err := b.run(&own); err != nil {
 			return err
 		}

@@ -115,6 +115,14 @@ const (
 	pageOnlyOne = 1 << 56 // nobody else has it mapped
 )
 
+// pagemap reads the entries of a range, eight bytes a page, from /proc/PID/pagemap.
+func pagemap(f *os.File, r pages) ([]byte, error) {
+	page := uintptr(os.Getpagesize())
+	entries := make([]byte, r[1]/page*8)
+	_, err := f.ReadAt(entries, int64(r[0]/page*8))
+	return entries, err
+}
+
 // maxLearned bounds the ranges that learn returns.
 const maxLearned = 256
 
@@ -131,8 +139,7 @@ func learn(zygote, fork int, written []pages) (learned []pages, err error) {
 	for _, r := range written {
 		var entries [2][]byte
 		for i, f := range maps {
-			entries[i] = make([]byte, r[1]/page*8)
-			if _, err := f.ReadAt(entries[i], int64(r[0]/page*8)); err != nil {
+			if entries[i], err = pagemap(f, r); err != nil {
 				return nil, err
 			}
 		}

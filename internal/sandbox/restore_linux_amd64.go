@@ -237,11 +237,7 @@ func (b *batch) leave(m *Snapshot, fresh []vma) {
 			}
 		}
 	}
-	main := m.Threads[0]
-	b.call(unix.SYS_SIGALTSTACK, b.room(main.Stack[:]), 0)
-	if r := main.Rseq; r.Area != 0 {
-		b.call(unix.SYS_RSEQ, uintptr(r.Area), uintptr(r.Size), 0, uintptr(r.Signature))
-	}
+	b.register(m.Threads[0])
 }
 
 // kernel reports whether the kernel has put it there, for every process.

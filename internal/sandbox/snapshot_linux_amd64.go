@@ -284,10 +284,10 @@ func (m *snapshot) mapping(r vma) error {
 }
 
 // ownPages returns the runs of pages that are the process's own.
-func ownPages(pagemap *os.File, r pages) (runs []pages, err error) {
+func ownPages(f *os.File, r pages) (runs []pages, err error) {
 	page := uintptr(os.Getpagesize())
-	entries := make([]byte, r[1]/page*8)
-	if _, err := pagemap.ReadAt(entries, int64(r[0]/page*8)); err != nil {
+	entries, err := pagemap(f, r)
+	if err != nil {
 		return nil, err
 	}
 	for i := 0; i < len(entries); i += 8 {
