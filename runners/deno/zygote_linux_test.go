@@ -220,23 +220,28 @@ func TestForkedApart(t *testing.T) {
 	}
 }
 
+// ends are all ways in which a program ends that there are.
+var ends = []struct {
+	code   string
+	limits runners.Limits
+	status runners.Status
+	exit   int // 0: any
+}{
+	{code: `Deno.exit(3)`, status: runners.Failed, exit: 3},
+	{code: `throw new Error("bad")`, status: runners.Failed, exit: 1},
+	{code: `for (;;);`, limits: runners.Limits{Timeout: 300 * time.Millisecond}, status: runners.TimedOut},
+	{code: `const a = []; for (;;) a.push(new Array(1e5).fill(a.length));`, status: runners.OutOfMemory},
+	{code: `const a = []; for (;;) a.push(new Uint8Array(1e7).fill(1));`, status: runners.OutOfMemory},
+	{code: `import { setTimeout } from "node:timers/promises"; await setTimeout(5); process.exitCode = 4`, status: runners.Failed, exit: 4},
+	{code: `import { abort } from "node:process"; abort()`, status: runners.Failed, exit: 128 + 6},
+	{code: `import { abort } from "node:process"; process.exitCode = 4`, status: runners.Failed, exit: 4},
+	{code: `console.log(1)`, status: runners.Succeeded},
+}
+
 // TestForkedEnds ends forks in all ways that there are.
 func TestForkedEnds(t *testing.T) {
 	r := openForked(t, 1)
-	for _, tt := range []struct {
-		code   string
-		limits runners.Limits
-		status runners.Status
-		exit   int
-	}{
-		{code: `Deno.exit(3)`, status: runners.Failed, exit: 3},
-		{code: `throw new Error("bad")`, status: runners.Failed, exit: 1},
-		{code: `for (;;);`, limits: runners.Limits{Timeout: 300 * time.Millisecond}, status: runners.TimedOut},
-		{code: `const a = []; for (;;) a.push(new Array(1e5).fill(a.length));`, status: runners.OutOfMemory},
-		{code: `const a = []; for (;;) a.push(new Uint8Array(1e7).fill(1));`, status: runners.OutOfMemory},
-		{code: `import { setTimeout } from "node:timers/promises"; await setTimeout(5); process.exitCode = 4`, status: runners.Failed, exit: 4},
-		{code: `console.log(1)`, status: runners.Succeeded},
-	} {
+	for _, tt := range ends {
 		forked(t, r)
 		o := run(t, r, runners.Request{Language: runners.JavaScript, Code: tt.code, Limits: tt.limits})
 		if o.Status != tt.status || tt.exit != 0 && o.ExitCode != tt.exit {
